@@ -96,9 +96,8 @@ class Judge:
                     break
                 witness, answer = other, decide(mechanism, other, self._in_time)
             if isinstance(answer, Rejected) and answer.condition in HELPED:
-                for other in more_witnesses(
-                    mechanism, guess(mechanism, tried.chosen, callees, called), self._in_time
-                ):
+                first = guess(mechanism, tried.chosen, callees, called)
+                for other in more_witnesses(mechanism, first, witness, self._in_time):
                     said = decide(mechanism, other, self._in_time)
                     if isinstance(said, Accepted):
                         return Verified(mechanism, other, said)

@@ -897,6 +897,39 @@ PAIRS: tuple[Pair, ...] = (
             )
         ),
     ),
+    Pair(
+        "drawn_below_what_was_drawn",
+        2,
+        spec("eta[5] ~ Lap(1/eps)", "eta[3] ~ Lap(1/eps)", "eta[{}] ~ Lap(1/eps)", "emit done"),
+        "2",
+        "3",
+        ("fresh",),
+    ),
+    Pair(
+        "drawn_above_and_below",
+        2,
+        spec("eta[5] ~ Lap(1/eps)", "eta[3] ~ Lap(1/eps)", "eta[{}] ~ Lap(1/eps)", "emit done"),
+        "6",
+        "5",
+        ("fresh",),
+    ),
+    Pair(
+        "drawn_downwards",
+        2,
+        spec("h = len(q) - 1", "while h >= 0:", "  eta[h{}] ~ Lap(1/eps)", "  h = h - 1", "emit done"),
+        "",
+        " - 1",
+        ("fresh",),
+        Witness(
+            (
+                loop(
+                    *("h' == h", "alignment_cost == 0"),
+                    early="$drawn_eta == $least_eta and $drawn_eta <= h or h < $least_eta;h >= -1",
+                    measure="h",
+                ),
+            )
+        ),
+    ),
     Pair("a_sum_that_differs", 7, spec("emit done(v = sum({} + 1/2 for i in q))"), "i", "q[i]", ("output",)),
     Pair(
         "a_maximum_that_differs", 7, spec("emit done(v = max({} + 1/2 for i in q))"), "i", "q[i]", ("output",)

@@ -97,7 +97,7 @@ class Kernel(Inputs):
         s = self.symbols
         path.ghosts = {"$records": s.zero, "alignment_cost": s.none}
         for x in self.noise:
-            path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"] = s.zero, s.true
+            path.ghosts |= {f"$drawn_{x}": s.zero, f"$least_{x}": s.zero, f"$dense_{x}": s.true}
         for tag in self.out.tags:
             path.ghosts[f"$count_{tag}"] = s.zero
         path.fact(Kind.TOLD, self.out.length >= 0)

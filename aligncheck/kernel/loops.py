@@ -199,7 +199,7 @@ class Looping(Calling):
         for s in inside:
             match s:
                 case n.Sample(name=x):
-                    ghosts |= {"alignment_cost", f"$drawn_{x}", f"$dense_{x}"}
+                    ghosts |= {"alignment_cost", f"$drawn_{x}", f"$least_{x}", f"$dense_{x}"}
                 case n.Emit(tag=tag):
                     ghosts |= {"$records", f"$count_{tag}"}
                 case n.Invoke(name=name):

@@ -19,7 +19,7 @@ from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term, both, real
+from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
@@ -206,8 +206,10 @@ class Runner(Choosing):
         else:
             at, other_at, *twins = (self.whole_number(stmt.index, s) for s in self.in_runs(stmt, path))
         path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
-        upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
-        self.prove(path, "fresh", place, f"{x} was not drawn before at this index", at >= upto)
+        upto, least, dense = (path.ghosts[f"${known}_{x}"] for known in ("drawn", "least", "dense"))
+        # What was drawn is from `least` up to, but without, `upto`: nothing as long as these are equal.
+        fresh = either(at >= upto, both(at >= 0, at < least))
+        self.prove(path, "fresh", place, f"{x} was not drawn before at this index", fresh)
         rate, step = self._distribution(stmt, path)
         one, other, again = (f(at) for f in noise.symbols)
         if step is not None:
@@ -228,7 +230,8 @@ class Runner(Choosing):
         self._moved_as_it_may(stmt, shift, path)
         cost = self.charged(stmt, at, moves, rate, path)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
-        path.ghosts[f"$drawn_{x}"] = at + 1
+        path.ghosts[f"$least_{x}"] = z3.If(either(least == upto, at < least), at, least)
+        path.ghosts[f"$drawn_{x}"] = z3.If(at >= upto, at + 1, upto)
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
         path.scales[x] = divided(rate[1], rate[0])
         path.made.append((x, at, path.scales[x], step))

@@ -73,10 +73,10 @@ class RecordList:
 class Path:
     """One way through both runs since the start. `values` are a variable's values on D and on D' (and in the
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
-    `$drawn_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin run's draw is
-    taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on the way.
-    Before the fact number `settled` nothing is pending. `scales` are those of the last draws; `exchanged`
-    says of scalar noise which other one takes its place, and where.
+    `$drawn_X`, `$least_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin
+    run's draw is taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on
+    the way. Before the fact number `settled` nothing is pending. `scales` are those of the last draws;
+    `exchanged` says of scalar noise which other one takes its place, and where.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)

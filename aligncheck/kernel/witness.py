@@ -4,6 +4,7 @@ Expressions are in the language of `invariant`, with these further names, which 
 
 `$records`, `$count_TAG`  records so far, and those with a tag
 `$drawn_X`  one more than the greatest index of X drawn so far (0: none)
+`$least_X`  the least index of X drawn so far; with none drawn the same as `$drawn_X`
 `$dense_X`  whether all indices of X below that are drawn
 `$head_K_NAME`  what NAME (a variable, or a ghost without its `$`) was at the head of loop K, the last time
 `$below_W[j]`  how many indices below j the selection W holds

@@ -347,7 +347,7 @@ def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
 
 def measures(stmt: n.While) -> list[n.Expr]:
     """What may fall in every round: `b - a` for a part `a < b` of the test, first where each round sets one
-    of its variables; and the sum, if one or the other falls.
+    of its variables; 1 for a flag besides; and the sum, if one or the other falls.
     """
     always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
@@ -358,6 +358,12 @@ def measures(stmt: n.While) -> list[n.Expr]:
         if isinstance(part, n.Compare) and part.op in (">", ">="):
             found.append(n.Binary("-", part.left, part.right))
     found.sort(key=lambda e: not walk.names_in(e) & always)
+    none, one = n.Number(Fraction(0)), n.Number(Fraction(1))
+    for part in parts if found else ():
+        if isinstance(part, n.Unary) and part.op == "not":
+            found.append(n.Conditional(part.operand, none, one))
+        if isinstance(part, n.Name):
+            found.append(n.Conditional(part, one, none))
     return [*found, _joined("+", found)] if len(found) > 1 else found
 
 

@@ -63,8 +63,29 @@ class MoreLines:
         return [j for j, inside in enumerate(self.inside) if any(s is stmt for s in inside)]
 
     def _index(self, k: int) -> n.Expr:
+        """What tells a round from others: the index; of a `while` a variable that it draws by."""
         loop = self.loops[k]
-        return n.Name(f"$round_{k}" if isinstance(loop, n.While) or loop.index is None else loop.index)
+        if isinstance(loop, n.For):
+            return n.Name(f"$round_{k}" if loop.index is None else loop.index)
+        return next(iter(self._drawn_by(k)), n.Name(f"$round_{k}"))
+
+    def _drawn_by(self, k: int) -> Iterator[n.Name]:
+        """Variables of a `while` that are the index of a draw."""
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and isinstance(s.index, n.Name) and s.index.ident in self._changed(k):
+                yield s.index
+
+    def _before(self, k: int, place: n.Expr) -> n.Expr:
+        """That a round was before this one, by its place."""
+        index = self._index(k)
+        downwards = isinstance(self.loops[k], n.While) and any(
+            isinstance(s, n.Assign)
+            and n.Name(s.name) == index
+            and isinstance(s.value, n.Binary)
+            and s.value.op == "-"
+            for s in self.inside[k]
+        )
+        return n.Compare(">" if downwards else "<", place, index)
 
     def _changed(self, k: int) -> list[str]:
         return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
@@ -107,6 +128,24 @@ class MoreLines:
                     index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
                 yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), index)
         yield from self._records(k)
+        if isinstance(loop, n.While):
+            yield from self._while_it_counts(k, loop)
+
+    def _while_it_counts(self, k: int, loop: n.While) -> Iterator[n.Expr]:
+        """Of a `while` that draws by a counter: where that is, and what was drawn."""
+        up = [flag for _, flag in self.flags(k)]
+        for test in _all_of(loop.test):
+            if isinstance(test, n.Compare) and test.op == "<":
+                yield n.Compare("<=", test.left, test.right)
+                yield from (n.Logic("or", (test, n.Unary("not", flag))) for flag in up)
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and s.index is not None:
+                drawn, least = n.Name(f"$drawn_{s.name}"), n.Name(f"$least_{s.name}")
+                none = n.Logic("and", (n.Compare("==", drawn, least), n.Compare("<=", drawn, s.index)))
+                yield n.Logic("or", (none, n.Compare("<", s.index, least)))
+                for flag in up:
+                    following = n.Binary("+", s.index, ONE)
+                    yield n.Compare("<=", drawn, n.Conditional(flag, following, s.index))
 
     def _records(self, k: int) -> Iterator[n.Expr]:
         """How many records there are: as many as there were rounds."""
@@ -196,6 +235,12 @@ class MoreLines:
         """What the output has from here on: nothing where a flag is up."""
         for _, up in self.flags(k):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
+        if isinstance(self.loops[k], n.While):
+            for place in (place for line in walk.shifts_in(self.spec.align) for place in _chosen(line)):
+                for index in dict.fromkeys(self._drawn_by(k)):
+                    yield n.Compare(">=", place, index)
+                    for _, up in self.flags(k):
+                        yield n.Logic("or", (n.Unary("not", up), n.Compare("==", place, index)))
 
     # --- what was paid ---
 
@@ -273,7 +318,7 @@ class MoreLines:
             for group in self.groups:
                 if group.adjacency.ways and {*group.names} & walk.names_in(line.value):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
-                    yield _sum([_where(n.Compare("<", mark, self._index(k))) for mark in marks])
+                    yield _sum([_where(self._before(k, mark)) for mark in marks])
             yield self._index(k)
             return
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
@@ -292,7 +337,8 @@ class MoreLines:
                 yield from (_where(up) for _, up in self.flags(k))
                 return
             if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
-                yield _where(n.Compare("<", part.right if part.left == line.index else part.left, index))
+                yield _where(self._before(k, part.right if part.left == line.index else part.left))
+                yield from (_where(up) for _, up in self.flags(k))
                 return
 
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:

@@ -26,9 +26,13 @@ ROUNDS = 8
 """So often lines are left out."""
 
 
-def more_witnesses(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Iterator[Witness]:
-    """The witness with more lines; the cost is counted line by line, or as it is."""
-    more = with_more(spec, witness)
+def more_witnesses(spec: n.Mechanism, witness: Witness, last: Witness, confirm: Confirm) -> Iterator[Witness]:
+    """The witness with more lines, and with what makes loops end in the `last` one; the cost is counted by
+    lines, or as it is.
+    """
+    ends = (one.measure for one in last.loops)
+    loops = tuple(replace(one, measure=end) for one, end in zip(witness.loops, ends, strict=True))
+    more = with_more(spec, replace(witness, loops=loops))
     for costs in dict.fromkeys((more.costs, ())):
         found = sifted(spec, replace(more, costs=costs), confirm)
         if isinstance(found, Witness):
