@@ -22,6 +22,7 @@ from aligncheck.search.relational.labels import (
     ExtremalIndex,
     Extremum,
     IsSelected,
+    OfSelection,
     Ranked,
     SelectedIndex,
     Size,
@@ -190,7 +191,7 @@ def passed(name: str, index: ir.Term) -> ir.App:
 def selection_of(atom: ir.Sym | ir.App) -> str | None:
     """The selection of which a symbol tells something, if it does: an index, a member, or how many."""
     label = atom.label
-    return label.selection if isinstance(label, SelectedIndex | Size | IsSelected | Ranked | Below) else None
+    return label.selection if isinstance(label, OfSelection) else None
 
 
 def is_extremum(atom: ir.Term) -> bool:
