@@ -23,7 +23,7 @@ from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.unparse import unparse
 from aligncheck.refutation.databases import parameter_choices
 from aligncheck.report.release import render_execution
-from aligncheck.runtime import ParameterError
+from aligncheck.runtime import GapNoise, ParameterError
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPLIT = "svt_with_gap_theta"
@@ -136,3 +136,15 @@ def test_defaults_of_each_sort_come_back_from_their_text() -> None:
     assert (found.m, found.h, found.s, found.c) == (10, 10, True, Fraction(1, 4))
     with pytest.raises(ParameterError, match="`c` has no default here, and must be given"):
         cls(eps=1, n=1)
+
+
+def test_under_geometric_noise_the_best_split_is_about_the_same() -> None:
+    """Dissertation, Figure 5-1: counts, the middle branch, k from 1 to 50; here at eps = 1."""
+    for k in range(1, 51, 7):
+        formula = 1 / (1 + k ** (2 / 3))
+
+        def deviation(theta: float, k: int = k) -> float:
+            return GapNoise(k / (1 - theta), 1 / theta, one_sided=True, step=1).standard_deviation
+
+        near = [formula + change / 1000 for change in range(-10, 11)]
+        assert abs(min(near, key=deviation) - formula) < 1e-9
