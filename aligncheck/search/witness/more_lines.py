@@ -312,13 +312,28 @@ class MoreLines:
                 return line_costs.resolved(cost, {line.index.ident: at})
         return cost
 
+    def _sorted_by(self, k: int) -> Iterator[tuple[str, n.Expr]]:
+        """The round that an inner loop's index belongs to, where its test says that."""
+        index = self._index(k)
+        inner = {_name(self._index(j)) for j in range(len(self.loops)) if k in self._around(j)[:-1]}
+        for s in self.inside[k]:
+            for test in (branch.test for branch in s.branches) if isinstance(s, n.If) else ():
+                if isinstance(test, n.Compare) and test.op == "==" and index in (test.left, test.right):
+                    place = test.right if test.left == index else test.left
+                    yield from ((name, place) for name in sorted(walk.names_in(place) & inner))
+
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
         if line.guard is None:
             for group in self.groups:
-                if group.adjacency.ways and {*group.names} & walk.names_in(line.value):
+                if group.adjacency.ways and (
+                    {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
+                ):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
+                    for name, place in self._sorted_by(k):
+                        there = [line_costs.resolved(place, {name: mark}) for mark in marks]
+                        yield _sum([_where(self._before(k, each)) for each in there])
             yield self._index(k)
             return
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
