@@ -1,4 +1,4 @@
-"""Loops that count, read as `for`: which ones are, and that nothing else changes."""
+"""Loops that count, read as `for`: which ones are, and that nothing else changes. Clauses on lengths, too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import parse as parsing
 from aligncheck.language.syntax.counting import counted
+from aligncheck.language.syntax.lengths import with_lengths_apart
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.interpreter import Finished, run
 
@@ -90,3 +91,26 @@ def _told(mechanism: n.Mechanism, seed: int) -> tuple[object, ...]:
     made = run(mechanism, inputs, {"q": q}, lambda site: Fraction(chance.randint(-3, 3)))
     assert isinstance(made.ended, Finished)
     return made.output, tuple((draw.key, draw.value) for draw in made.draws)
+
+
+def test_what_a_clause_says_of_no_entry_is_said_of_empty_lists_too() -> None:
+    head = HEAD.replace("  eps :", "  h : vector where {}h[i] > 0{}\n  eps :").replace(
+        "eps > 0\n", "eps > 0{}\n"
+    )
+
+    def clauses(*parts: str) -> list[n.Expr | None]:
+        read = parsing.parse(Source("lengths.dp", head.format(*parts) + "  emit done\n"))
+        return [item.where for item in read.inputs]
+
+    length = "len(h) == len(q)"
+    apart = clauses("", "", f" and {length}")
+    assert clauses(f"{length} and ", "", "") == clauses("", f" and {length}", "") == apart
+    assert clauses("", " or k > 2", "") != clauses("", "", " or k > 2")
+    one = parsing.parse(
+        Source(
+            "lengths.dp",
+            "mechanism m\ninput\n  h : vector where h[i] > 0 and 1 > 0\nprivacy 1\nprogram\n  emit done\n",
+        )
+    )
+    assert isinstance(one.inputs[0].where, n.Logic)
+    assert with_lengths_apart(one) is one

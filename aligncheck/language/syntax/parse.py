@@ -11,6 +11,7 @@ from aligncheck.language.syntax.build import Builder
 from aligncheck.language.syntax.counting import counted
 from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.layout import SECTIONS, Layout, Lexeme, layout
+from aligncheck.language.syntax.lengths import with_lengths_apart
 from aligncheck.language.syntax.limits import check_limits
 from aligncheck.language.syntax.mistakes import diagnosis
 from aligncheck.language.syntax.nodes import Mechanism
@@ -43,7 +44,7 @@ _ASSIGNING = frozenset(("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "PRIME", "LSQB"))
 
 
 def parse(source: Source) -> Mechanism:
-    """The AST of a spec, loops that count read as `for` (`counting`).
+    """The AST of a spec, loops that count read as `for` (`counting`), clauses on lengths apart (`lengths`).
 
     Raises SpecError, with the smallest span at fault, for anything that is no spec.
     """
@@ -62,7 +63,7 @@ def parse(source: Source) -> Mechanism:
     tree = _tree(source, laid_out, builder)
     mechanism: Mechanism = builder.built(tree)
     check_limits(source, mechanism)
-    return counted(mechanism)
+    return with_lengths_apart(counted(mechanism))
 
 
 def _tree(source: Source, laid_out: Layout, builder: Builder) -> Any:
