@@ -182,24 +182,18 @@ class _Site:
         yield f"<script>{_script_text(script())}\n{_script_text(_page_script())}</script>"
 
     def _verdicts(self, chapter: Chapter) -> Iterator[str]:
-        rows = []
+        cards = []
         for spec in (chapter.right, *chapter.wrong):
             head = masthead(*self._of(spec))
-            links = [f'<a href="{_stem(spec)}.html">in full</a>']
+            links = [f'<a href="{_stem(spec)}.html">{text(head.title)} in full</a>']
             if spec != chapter.right:
-                links.append(
-                    f'<a href="{_stem(chapter.right)}-{_stem(spec)}.html">beside the correct one</a>'
-                )
-            rows.append(
-                f'<tr><th scope="row">{text(head.title)}</th>'
-                f'<td class="{head.tone}">{text(head.verdict)}</td>'
-                f"<td>{prose(self._remark(spec))}</td><td>{', '.join(links)}</td></tr>"
+                beside = f"{_stem(chapter.right)}-{_stem(spec)}.html"
+                links.append(f'<a href="{beside}">beside the correct one</a>')
+            cards.append(
+                f'<li><h3>{text(head.title)}</h3><p class="verdict {head.tone}">{text(head.verdict)}</p>'
+                f"<p>{prose(self._remark(spec))}</p><p>{', '.join(links)}</p></li>"
             )
-        heads = "".join(f'<th scope="col">{h}</th>' for h in ("mechanism", "verdict", "what it is", "more"))
-        yield (
-            '<div class="scroll" role="group" tabindex="0" aria-label="Verdicts">'
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-        )
+        yield f'<ul class="cards">{"".join(cards)}</ul>'
 
     def _remark(self, spec: str) -> str:
         """What the first lines of a spec say of it, up to where its source is named."""
