@@ -27,6 +27,7 @@ from aligncheck.language.syntax.walk import (
     shifts_in,
     signed_terms,
     statements_in,
+    subexpressions,
 )
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
@@ -305,8 +306,13 @@ class Alignment:
         self._open: dict[NoiseKey | int, Span] = {}
         self._not_counted: list[NoiseKey] = []
         self._cost: Number = ZERO
-        self._renewed = any(map(renews, shifts_in(mechanism.align)))
+        renewing = [line for line in shifts_in(mechanism.align) if renews(line)]
+        self._renewed = {line.name for line in renewing}
+        self._exchanged = {line.name for line in renewing if line.name not in names_in(line.value)}
+        self._sampled = {s.name for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)}
         self._stretched: dict[NoiseKey, Number] = {}
+        self._replaced: set[NoiseKey] = set()
+        self._plain = True
         self._around: tuple[NoiseKey, ...] = ()
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
@@ -558,6 +564,7 @@ class Alignment:
         if line.guard is not None and not truth_of(line.guard, scope):
             self.unmoved.setdefault(draw.key, self._why_not(line.guard, scope))
             return ZERO
+        self._plain &= self._is_plain(line)
         if line.op == "=":
             return self._replacement(line, draw, scope)
         value = number_of(line.value, scope)
@@ -586,25 +593,56 @@ class Alignment:
         else:
             del reads[draw.key]
         if renews(line):
+            self._plain &= draw.key not in self._stretched
             self._stretched[draw.key] = self._stretch(line, scope)
+            self._replaced |= set() if adds_to_it else {draw.key}
         return exact.subtract(value, draw.value)
 
+    @property
+    def cost_is_told(self) -> bool:
+        """Whether the Jacobian is the product that `cost_of` takes it for: each draw in another's place is
+        that draw and no more noise, and the others have an order, by which their rows are triangular.
+        """
+        others = {key: reads for key, reads in self.reads.items() if key not in self._replaced}
+        return not self._renewed or (self._plain and not _cycle_in(others))
+
+    def _is_plain(self, line: nodes.Shift) -> bool:
+        """Whether a new value reads its own draw at one place, or one draw that takes its place and no other;
+        and what is added to such a draw does not read it, or any.
+        """
+        names = (e for e in subexpressions(line.value) if isinstance(e, nodes.Name | nodes.Index))
+        read = [e.ident if isinstance(e, nodes.Name) else e.base for e in names]
+        counted = self._sampled if line.name in self._exchanged else {line.name}
+        wanted = 1 if line.op == "=" else 0
+        return line.name not in self._renewed or sum(x in counted for x in read) == wanted
+
     def _stretch(self, line: nodes.Shift, scope: RunScope) -> Number:
-        """ln r where the draw is divided by r, which is what its Jacobian costs; 0 where it stands in no
-        quotient or product.
+        """ln |r| where the draw is divided by r, which is what its Jacobian costs; 0 where another draw takes
+        its place.
         """
         own = moved_by(line)
-        for term, plus in signed_terms(line.value):
+        for term, _ in signed_terms(line.value):
             match term:
-                case nodes.Binary(op="/", left=left, right=by) if plus and left == own:
-                    return exact.ln(number_of(by, scope))
-                case nodes.Binary(op="*", left=left, right=right) if plus and own in (left, right):
-                    return exact.negative(exact.ln(number_of(right if left == own else left, scope)))
+                case nodes.Binary(op="/", left=left, right=by) if left == own:
+                    return self._ln(number_of(by, scope))
+                case nodes.Binary(op="*", left=left, right=right) if own in (left, right):
+                    return exact.negative(self._ln(number_of(right if left == own else left, scope)))
+                case nodes.Name(ident=x) | nodes.Index(base=x) if x in self._sampled and x != line.name:
+                    if line.name in self._exchanged:
+                        return ZERO
+        self._plain = False
         return ZERO
+
+    def _ln(self, factor: Number) -> Number:
+        size = exact.absolute(factor)
+        if exact.sign(size) == 0:
+            self._plain = False
+            return ZERO
+        return exact.ln(size)
 
     def cost_of(self, key: NoiseKey) -> Number:
         """What a draw that the alignment moves costs."""
-        cost = _draw_cost(self._on_d[key], self.shifts[key], self._renewed)
+        cost = _draw_cost(self._on_d[key], self.shifts[key], bool(self._renewed))
         return exact.add(cost, self._stretched.get(key, ZERO))
 
     def _binder(self, line: nodes.Shift) -> str | None:

@@ -142,6 +142,7 @@ def _replayed(
     broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
     # Where the output differs, that is what is wrong.
     unsettled = alignment.unsettled() if same_output(run_d, run_d_prime) else ()
+    told = cost if alignment.cost_is_told else None
     done = Replay(
         scenario,
         run_d,
@@ -150,7 +151,7 @@ def _replayed(
         cost,
         None if isinstance(claim, BrokenCondition) else claim,
         parted,
-        (*_violations(pair, cost, claim), *_bound_violation(mechanism, claim, most), *unsettled, *broken),
+        (*_violations(pair, told, claim), *_bound_violation(mechanism, claim, most), *unsettled, *broken),
         alignment.cycle(),
         None if isinstance(most, BrokenCondition) else most,
     )
@@ -251,7 +252,7 @@ class _Pair:
 
 
 def _violations(
-    pair: _Pair, cost: Number, claim: Number | BrokenCondition | None
+    pair: _Pair, cost: Number | None, claim: Number | BrokenCondition | None
 ) -> Iterator[BrokenCondition]:
     for one, which in ((pair.run_d, "D"), (pair.run_d_prime, "D'")):
         if isinstance(one.ended, interpreter.Fault):
@@ -267,7 +268,7 @@ def _violations(
         yield from _count_violation(pair)
     if isinstance(claim, BrokenCondition):
         yield claim
-    elif claim is not None and exact.compare(cost, claim) > 0:
+    elif cost is not None and claim is not None and exact.compare(cost, claim) > 0:
         message = f"the alignment costs {cost}, more than {claim}"
         yield BrokenCondition(Condition.COST, pair.mechanism.privacy.span, message)
 

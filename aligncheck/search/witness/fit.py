@@ -22,7 +22,7 @@ from aligncheck.search.witness.line_costs import costs_of
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
     """Another witness to try: on the general route, with other parts of the cost, without the line that was
-    not shown, or with fewer promises to callers.
+    not shown, with fewer promises to callers, or without values of inputs.
     """
     if answer.condition == "acyclic" and witness.route == "acyclic":
         return replace(witness, route="injective")
@@ -31,6 +31,8 @@ def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | 
         return replace(witness, costs=() if witness.costs == cautious else cautious)
     if answer.condition == "terminates":
         return _other_measure(spec, witness, answer)
+    if answer.condition == "hypotheses" and witness.sample:
+        return replace(witness, sample=())
     if answer.line is not None:
         smaller = without(witness, {answer.line})
         return None if smaller == witness else smaller
