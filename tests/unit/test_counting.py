@@ -105,6 +105,9 @@ def test_what_a_clause_says_of_no_entry_is_said_of_empty_lists_too() -> None:
     length = "len(h) == len(q)"
     apart = clauses("", "", f" and {length}")
     assert clauses(f"{length} and ", "", "") == clauses("", f" and {length}", "") == apart
+    total = "sum(h[j] for j in h) == 1"
+    assert clauses("", f" and {total}", "") == clauses("", "", f" and {total}")
+    assert clauses("", " and h[0] == 1", "") != clauses("", "", " and h[0] == 1")
     assert clauses("", " or k > 2", "") != clauses("", "", " or k > 2")
     one = parsing.parse(
         Source(
