@@ -16,7 +16,7 @@ from aligncheck import __version__
 from aligncheck.language.conditions import Condition
 
 SPEC = str(Path(__file__).parents[2] / "specs" / "svt.dp")
-COMMANDS = ("verify", "compile", "run", "test", "show", "explain")
+COMMANDS = ("verify", "compile", "run", "test", "show", "explain", "compare")
 
 
 def aligncheck(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -98,6 +98,9 @@ def test_help_imports_nothing_heavy() -> None:
         (["verify", "no/such/file.dp", "gone"], "no such file or folder: `no/such/file.dp`, `gone`"),
         (["compile", "no/such/file.dp", "-o", "x.py"], "no such file: `no/such/file.dp`"),
         (["show", "no/such/file.dp"], "no such file: `no/such/file.dp`"),
+        (["explain", "--html", "out.html"], "which spec?"),
+        (["explain", "none.dp"], "no such file: `none.dp`"),
+        (["compare", "none.dp", "none.dp"], "no such file: `none.dp`"),
         (["explain", "csot"], "nothing is called `csot`; did you mean `cost`?"),
         (["explain", "zzz"], "nothing is called `zzz`; see `aligncheck explain`"),
         (["prove"], "argument COMMAND: invalid choice: 'prove'"),
