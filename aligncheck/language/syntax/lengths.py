@@ -4,11 +4,11 @@
     eps : real where eps > 0                                    eps : real where eps > 0 and len(h) == len(q)
 
 Trusted: a clause with `i` is required of every entry, and of a list without entries it would require nothing.
-What it says of no entry, but of parameters, lengths and sums over a list, is required all the same. So less
-is allowed than otherwise, wherever the clause is read: by the proof, by callers, and by what runs check. Such
-a part has a value whatever its names are; another one (`h[0] == 1`) has none of an empty list, and stays. It
-is said of the last parameter; it matters not where a clause stands that speaks of no entry. Without
-parameters all stays as it is written.
+What it says of no entry, but of parameters, lengths and sums over a public list, is required all the same.
+So less is allowed than otherwise, wherever the clause is read: by the proof, by callers, and by what runs
+check. Such a part has a value whatever its names are; another one (`h[0] == 1`) has none of an empty list,
+and stays. It is said of the last parameter; it matters not where a clause stands that speaks of no entry.
+Without parameters all stays as it is written.
 Breaks if: a part that speaks of an entry is taken out, or a part is lost.
 """
 
@@ -29,7 +29,7 @@ def with_lengths_apart(mechanism: n.Mechanism) -> n.Mechanism:
     if not places or ENTRY in names:
         return mechanism
     inputs, moved = list(mechanism.inputs), list[n.Expr]()
-    given = frozenset(item.name for item in inputs if isinstance(item, n.Parameter))
+    given = frozenset(item.name for item in inputs if not isinstance(item, n.Queries))
     for at, item in enumerate(inputs):
         parts = () if item.where is None or isinstance(item, n.Parameter) else _parts(item.where)
         apart = [part for part in parts if _of_no_entry(part, given)]
@@ -45,14 +45,16 @@ def with_lengths_apart(mechanism: n.Mechanism) -> n.Mechanism:
 
 
 def _of_no_entry(e: n.Expr, given: frozenset[str]) -> bool:
-    """Whether an expression is made of these names, lengths and sums over a list, and always has a value."""
+    """Whether an expression is made of public inputs (`given`), of lists just lengths and sums, so that it
+    always has a value.
+    """
     match e:
         case n.Name(ident=ident):
             return ident in given
         case n.Call(function="len"):
             return True
         case n.Gather(function="sum", index=j, over=n.Indices(base=base), where=None):
-            return e.body == n.Index(base, n.Name(j))
+            return base in given and e.body == n.Index(base, n.Name(j))
         case n.Number() | n.Boolean() | n.Unary() | n.Compare() | n.Logic():
             return all(_of_no_entry(part, given) for part in walk.parts_of(e))
         case n.Binary(op=op):
