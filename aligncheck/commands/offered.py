@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
 
 if TYPE_CHECKING:
     from aligncheck.language.syntax.nodes import Mechanism
     from aligncheck.meaning.interpreter import Input
+    from aligncheck.refutation.telling_arguments import Database
     from aligncheck.statistical.patterns import InputPair
     from aligncheck.statistical.reference import Reference
 
@@ -57,18 +58,12 @@ def _carried(reference: Reference) -> Mechanism | None:
 def with_arguments(
     pairs: Sequence[InputPair], mechanism: Mechanism, given: Mapping[str, str]
 ) -> tuple[InputPair, ...]:
-    """Each pair with values for the parameters of the spec that are not `given`, where some are found.
+    """Each pair with values for the parameters of the spec that are not `given`, where some are found. Where
+    there are several private inputs, a list of answers is spread over them, as an object with their names.
 
-    Raises CommandError where the spec has no single list of private answers, for a value that is no number,
-    and where no pair has arguments that the declarations allow.
+    Raises CommandError for a value that is no number, and where no pair has arguments that the declarations
+    allow.
     """
-    from aligncheck.refutation.telling_arguments import private_list
-
-    if private_list(mechanism) is None:
-        raise CommandError(
-            f"arguments are chosen for one list of private answers; `{mechanism.name}` has other inputs",
-            "give them with `--set`",
-        )
     found = [_with_arguments(pair, mechanism, {**given, **dict(pair.settings)}) for pair in pairs]
     chosen = tuple(pair for pair in found if pair is not None)
     if not chosen:
@@ -80,18 +75,44 @@ def with_arguments(
 
 
 def _with_arguments(pair: InputPair, mechanism: Mechanism, given: Mapping[str, str]) -> InputPair | None:
-    from aligncheck.refutation.telling_arguments import parameters_of, telling_arguments
+    from aligncheck.refutation.telling_arguments import parameters_of, private_inputs, telling_arguments
 
     names = parameters_of(mechanism)
+    first, second = _database(mechanism, pair.first), _database(mechanism, pair.second)
+    if first is None or second is None or first == second:
+        return None
+    if len(private_inputs(mechanism)) > 1:
+        pair = replace(pair, first=_plain(first), second=_plain(second))
     if set(names) <= set(given):
         return pair
     fixed = {name: _number(name, given[name]) for name in names if name in given}
-    first, second = (tuple(Fraction(x) for x in side) for side in (pair.first, pair.second))
     chosen = telling_arguments(mechanism, first, second, fixed)
     if chosen is None:
         return None
     held = dict(chosen)
     return replace(pair, offered=tuple((name, _text(held[name])) for name in names if name not in fixed))
+
+
+def _database(mechanism: Mechanism, side: Any) -> Database | None:
+    """What stands in a pair, by the names of the private inputs; None where it is not such a thing."""
+    from aligncheck.refutation.telling_arguments import private_inputs, spread
+
+    try:
+        if not isinstance(side, dict):
+            return spread(mechanism, [Fraction(x) for x in (side if isinstance(side, list) else [side])])
+        private = dict(private_inputs(mechanism))
+        if side.keys() != private.keys():
+            return None
+        return {
+            n: tuple(map(Fraction, side[n])) if vector else Fraction(side[n]) for n, vector in private.items()
+        }
+    except (TypeError, ValueError):
+        return None
+
+
+def _plain(database: Database) -> dict[str, Any]:
+    """The same as the function is given it."""
+    return {n: list(map(float, x)) if isinstance(x, tuple) else float(x) for n, x in database.items()}
 
 
 def _text(value: Input) -> str:

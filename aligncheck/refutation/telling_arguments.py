@@ -8,8 +8,10 @@ Source: Ding's dissertation, section 4.3.4, Algorithm 4.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import islice
+from typing import TypeAlias
 
 from aligncheck.language.syntax.nodes import Mechanism, Parameter, Queries
 from aligncheck.meaning.exact import Undecided, Undefined
@@ -18,31 +20,40 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.databases import legal, parameter_choices
 from aligncheck.refutation.parting import parting_places
 
+Database: TypeAlias = Mapping[str, Fraction | tuple[Fraction, ...]]
+"""The private inputs, by name."""
 
-def private_list(mechanism: Mechanism) -> str | None:
-    """The name of the only private input, if it is a list of numbers, so that patterns of answers fit it."""
-    private = [item for item in mechanism.inputs if isinstance(item, Queries)]
-    if len(private) != 1 or not private[0].vector or len(private[0].names) != 1:
+
+def spread(mechanism: Mechanism, answers: Sequence[Fraction]) -> Database | None:
+    """A list of answers as the private inputs of a mechanism, in their order: one for each single answer, and
+    equal shares of the others for the lists, what is left over going nowhere. None where there are too few.
+    """
+    private = private_inputs(mechanism)
+    lists = sum(vector for _, vector in private)
+    rest = iter(answers)
+    share = (len(answers) - len(private) + lists) // lists if lists else 0
+    if not private or len(answers) < len(private):
         return None
-    return private[0].names[0]
+    return {name: tuple(islice(rest, share)) if vector else next(rest) for name, vector in private}
+
+
+def private_inputs(mechanism: Mechanism) -> tuple[tuple[str, bool], ...]:
+    """The names of its private inputs, and whether they are lists."""
+    groups = [item for item in mechanism.inputs if isinstance(item, Queries)]
+    return tuple((name, group.vector) for group in groups for name in group.names)
 
 
 def telling_arguments(
-    mechanism: Mechanism,
-    first: tuple[Fraction, ...],
-    second: tuple[Fraction, ...],
-    fixed: Mapping[str, Input],
+    mechanism: Mechanism, first: Database, second: Database, fixed: Mapping[str, Input]
 ) -> Inputs | None:
-    """The public inputs for the lists `first` and `second` (D and D', of one length), `fixed` ones included;
-    None where none are found that the declarations allow. The mechanism has one private list.
+    """The public inputs for D and D', `fixed` ones included; None where none are found that the declarations
+    allow.
     """
-    name = private_list(mechanism)
-    if name is None:
-        return None
+    length = max((len(each) for each in first.values() if isinstance(each, tuple)), default=1)
     best: tuple[tuple[Fraction, int], Inputs] | None = None
-    for parameters in parameter_choices(mechanism, len(first), fixed):
-        start = Scenario(parameters, ((name, first),), ((name, second),))
-        noise = _noise(mechanism, parameters, {name: first}) if legal(mechanism, start) else None
+    for parameters in parameter_choices(mechanism, length, fixed):
+        start = Scenario(parameters, tuple(first.items()), tuple(second.items()))
+        noise = _noise(mechanism, parameters, first) if legal(mechanism, start) else None
         if noise is None:
             continue
         found, parted = parting_places(mechanism, start, frozenset(fixed)) or (parameters, 0)

@@ -50,6 +50,7 @@ def main() -> None:
     for shape in SHAPES:
         target = chosen.directory / f"{shape.name}_counts.csv"
         lines = [f"{item},{count}" for item, count in enumerate(shape.counts(chosen.seed))]
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text("item,count\n" + "\n".join(lines) + "\n", encoding="utf-8")
         print(target)
 

@@ -14,7 +14,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.interpreter import Input
-from aligncheck.refutation.telling_arguments import private_list, telling_arguments
+from aligncheck.refutation.telling_arguments import spread, telling_arguments
 from aligncheck.statistical.patterns import InputPair
 from aligncheck.statistical.reference import Reference
 
@@ -42,7 +42,7 @@ def _checked(text: str) -> Mechanism:
 def _chosen(parameters: str, scale: str, place: str, first: str, second: str) -> dict[str, Input] | None:
     mechanism = _checked(HEAD.format(parameters=parameters, scale=scale, place=place))
     left, right = (tuple(Fraction(x) for x in side.split()) for side in (first, second))
-    found = telling_arguments(mechanism, left, right, {"eps": Fraction(1)})
+    found = telling_arguments(mechanism, {"a": left}, {"a": right}, {"eps": Fraction(1)})
     return None if found is None else dict(found)
 
 
@@ -66,8 +66,7 @@ def test_noise_is_least_and_a_sensitivity_large_enough() -> None:
 
 def test_what_is_given_stays_and_what_is_not_allowed_is_not_found() -> None:
     mechanism = _checked(HEAD.format(parameters="T : real", scale="Delta/eps", place="T"))
-    assert private_list(mechanism) == "a"
-    sides = (Fraction(0),), (Fraction(1),)
+    sides = {"a": (Fraction(0),)}, {"a": (Fraction(1),)}
     found = telling_arguments(mechanism, *sides, {"T": Fraction(7), "eps": Fraction(1)})
     assert found is not None
     assert dict(found)["T"] == 7
@@ -85,3 +84,35 @@ def test_pairs_get_what_is_not_given_and_a_plain_file_brings_no_spec(tmp_path: P
     plain = tmp_path / "plain.py"
     plain.write_text("def f(q): return 1\n")
     assert describing(None, Reference(str(plain), "f")) is None
+
+
+SEVERAL = """mechanism m
+input
+  x : query, sensitivity 1
+  p, r : queries, sensitivity 1, adjacency one
+  T : real
+  eps : real where eps > 0
+privacy 2*eps
+program
+  a ~ Lap(1/eps)
+  if x + a >= T: emit top()
+  for i, y in p:
+    n[i] ~ Lap(1/eps)
+    emit low(y + n[i])
+"""
+
+
+def test_several_private_inputs_share_a_list_of_answers() -> None:
+    mechanism = _checked(SEVERAL)
+    one, two = Fraction(1), Fraction(2)
+    assert spread(mechanism, [two, one, one, one, two, two]) == {"x": two, "p": (one, one), "r": (one, two)}
+    assert spread(mechanism, [one, one]) is None
+    named = InputPair("given", {"x": 0, "p": [1], "r": [1]}, {"x": 1, "p": [1], "r": [1]})
+    spread_out = InputPair("one above", [1.0] * 5, [2.0, *[1.0] * 4])
+    alike = InputPair("last", [1.0] * 6, [*[1.0] * 5, 2.0])  # the last answer goes nowhere
+    other = InputPair("given", {"x": 0}, {"x": 1})
+    found = with_arguments([named, spread_out, alike, other], mechanism, {"eps": "1"})
+    assert [dict(pair.offered)["T"] for pair in found] == ["1", "2"]
+    assert found[1].first == {"x": 1.0, "p": [1.0, 1.0], "r": [1.0, 1.0]}
+    with pytest.raises(CommandError, match="no arguments were found"):
+        with_arguments([other], mechanism, {"eps": "1"})
