@@ -73,8 +73,8 @@ FAILS_TWICE = {
     "specs/hybrid_topk_gap_monotone.dp": {"unknown at cost"},
     "specs/svt_with_measures_split.dp": {"unknown at cost"},
 }
-"""Two conditions fail; which one the kernel meets first is a matter of how the spec is written. And three specs
-whose questions are at the limits of the solver: some ways to write them are not decided.
+"""Two conditions fail; which one the kernel meets first is a matter of how the spec is written. And three
+specs whose questions are at the limits of the solver: some ways to write them are not decided.
 """
 
 
