@@ -98,9 +98,13 @@ def _step(step: ProofStep) -> Iterator[str]:
         yield "\\end{itemize}"
 
 
+_NARROW = 50
+"""Characters of a row that fits on a line as it is; columns of wider tables wrap."""
+
+
 def _grid(grid: Grid) -> Iterator[str]:
     columns = len(grid.head)
-    share = f"{0.92 / columns:.3f}"
+    share = f"{(1 - 0.028 * (columns - 1)) / columns:.3f}"  # of the line; the rest is between columns
     kinds = [
         ">{\\raggedleft\\arraybackslash}" if at in grid.figures else ">{\\raggedright\\arraybackslash}"
         for at in range(columns)
@@ -110,7 +114,7 @@ def _grid(grid: Grid) -> Iterator[str]:
             len(max((r[at] for r in (grid.head, *grid.rows) if len(r) == columns), key=len, default=""))
             for at in range(columns)
         )
-        < 60
+        < _NARROW
     )
     spec = "".join(
         ("r" if at in grid.figures else "l") if narrow else f"{kinds[at]}p{{{share}\\linewidth}}"
@@ -129,7 +133,10 @@ def _grid(grid: Grid) -> Iterator[str]:
 
 
 def _cell(cell: str, is_code: bool) -> str:
-    return f"\\texttt{{{plain(printable(cell))}}}" if is_code and cell else _prose(cell)
+    if not is_code or not cell:
+        return _prose(cell)
+    breaking = re.sub(r"(?<=[(,])", r"\\allowbreak{}", plain(printable(cell)))
+    return f"\\texttt{{{breaking}}}"
 
 
 def _listing(listing: Listing) -> Iterator[str]:
