@@ -29,7 +29,11 @@ _CODE = re.compile(r"`([^`\n]+)`")
 _PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[a4paper,margin=26mm]{geometry}
-\usepackage{textcomp,amsmath,amssymb,amsthm,algorithm,algpseudocode,booktabs,longtable,array}
+\usepackage{textcomp,amsmath,amssymb,amsthm,algorithm,booktabs,longtable,array}
+\usepackage[noend]{algpseudocode}
+\makeatletter
+\newcommand{\specline}[1]{\setcounter{ALG@line}{\numexpr#1-1\relax}}
+\makeatother
 \newtheorem{theorem}{Theorem}
 \setlength{\parindent}{0pt}\setlength{\parskip}{4pt}\emergencystretch=3em
 """
@@ -161,7 +165,7 @@ def _listing(listing: Listing) -> Iterator[str]:
         for one in (item.names if isinstance(item, nodes.Queries) else (item.name,))
     ]
     yield f"\\Require {', '.join(public) or 'nothing'}"
-    yield from algorithm(mechanism, moved if simple else {})
+    yield from algorithm(listing.source, mechanism, moved if simple else {})
     yield "\\end{algorithmic}\\end{algorithm}"
 
 

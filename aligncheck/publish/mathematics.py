@@ -188,17 +188,26 @@ def _over(index: str | None, over: n.Indices | n.OverQueries | n.OverRange) -> s
 # --- programs ---------------------------------------------------------------------------------------------
 
 
-def algorithm(mechanism: n.Mechanism, moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """The lines of an `algorithmic` environment; `moved` holds, by the names of draws, how they are moved."""
-    yield from _statements(mechanism.body, moved)
+def algorithm(source: Source, mechanism: n.Mechanism, moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """The lines of an `algorithmic` environment; `moved` holds, by the names of draws, how they are moved.
+    Before each stands its number in the spec, for the command `specline`, which sets the counter of lines.
+    """
+    yield from _statements(source, mechanism.body, moved)
 
 
-def _statements(body: tuple[n.Stmt, ...], moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _statements(
+    source: Source, body: tuple[n.Stmt, ...], moved: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
     for stmt in body:
-        yield from _statement(stmt, moved)
+        yield _line(source, stmt)
+        yield from _statement(source, stmt, moved)
 
 
-def _statement(stmt: n.Stmt, moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _line(source: Source, node: n.Node) -> str:
+    return f"\\specline{{{source.position(node.span.start)[0]}}}"
+
+
+def _statement(source: Source, stmt: n.Stmt, moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
     match stmt:
         case n.Assign(ident, value):
             yield f"\\State ${name(ident)} \\gets {math(value)}$"
@@ -218,11 +227,12 @@ def _statement(stmt: n.Stmt, moved: Mapping[str, Sequence[str]]) -> Iterator[str
             yield f"\\State ${name(ident)} \\gets \\textsc{{{plain(callee)}}}({shown})$"
         case n.If(branches, otherwise):
             for at, branch in enumerate(branches):
+                yield _line(source, branch.test)
                 yield f"\\{'ElsIf' if at else 'If'}{{${math(branch.test)}$}}"
-                yield from _statements(branch.body, moved)
+                yield from _statements(source, branch.body, moved)
             if otherwise:
                 yield "\\Else"
-                yield from _statements(otherwise, moved)
+                yield from _statements(source, otherwise, moved)
             yield "\\EndIf"
         case n.For(index, over, body):
             item = (
@@ -231,11 +241,11 @@ def _statement(stmt: n.Stmt, moved: Mapping[str, Sequence[str]]) -> Iterator[str
                 else ""
             )
             yield f"\\For{{${_over(index, over)}${item}}}"
-            yield from _statements(body, moved)
+            yield from _statements(source, body, moved)
             yield "\\EndFor"
         case n.While(test, body):
             yield f"\\While{{${math(test)}$}}"
-            yield from _statements(body, moved)
+            yield from _statements(source, body, moved)
             yield "\\EndWhile"
         case n.Emit(tag, fields):
             shown = ", ".join(f"{plain_name(f.name)} = {math(f.value)}" for f in fields)

@@ -193,7 +193,10 @@ def test_expressions_are_set_as_mathematics() -> None:
 
 def test_every_spec_of_the_corpus_is_an_algorithm() -> None:
     for path in sorted((PROJECT / "specs").glob("*.dp")):
-        lines = list(algorithm(parse(Source(path.name, path.read_text("utf-8"))), {}))
+        source = Source(path.name, path.read_text("utf-8"))
+        lines = list(algorithm(source, parse(source), {}))
+        numbers = [int(line[10:-1]) for line in lines if line.startswith("\\specline")]
+        assert numbers == sorted(numbers), path.name
         opened = sum(line.startswith(("\\For", "\\While", "\\If")) for line in lines)
         assert opened == sum(line.startswith("\\End") for line in lines), path.name
         for line in lines:
