@@ -222,7 +222,9 @@ def _check_shape(path: str, header: tuple[str, ...], rows: list[tuple[str, ...]]
     if len(header) == 1 and any(mark in header[0] for mark in ";\t"):
         raise RunError(f"{path}:{lines[0]}: no commas in the header", "columns are separated by commas")
     if len(rows) == 1:
-        raise RunError(f"`{path}` has a header but no rows")
+        numbers = header and all(map(_is_number, header))
+        advice = "the first line must name the columns, and holds numbers" if numbers else None
+        raise RunError(f"`{path}` has a header but no rows", advice)
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise RunError(f"{path}:{line}: {len(row)} values, but the header names {len(header)} columns")

@@ -291,7 +291,11 @@ def _declarations(
                 tests = [Compare(op, Name(name), Number(end + step)) for end in ends if end >= 0]
             case Queries(names, True) if read & set(names):
                 length = Call("len", (Name(names[0]),))
-                least: list[Expr] = [Number(Fraction(1)), *(Name(each) for each in whole if each in read)]
+                least: list[Expr] = [
+                    Number(Fraction(1)),
+                    Number(Fraction(2)),
+                    *(Name(each) for each in whole if each in read),
+                ]
                 tests = [Compare(">=", length, each) for each in least]
             case Parameter() | nodes.PublicVector() | Queries():
                 pass

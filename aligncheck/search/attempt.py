@@ -20,6 +20,7 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import (
     NOWHERE,
     Binary,
+    Gather,
     Index,
     Mechanism,
     Name,
@@ -324,6 +325,11 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
     if isinstance(expr, Index):
         indices = "an index is from 0 up, and less than the number of entries"
         return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
+    if isinstance(expr, Gather):
+        return (
+            "there has to be an index: declare that the list is long enough (`q : queries, … where "
+            "len(q) >= 1`), and let no `where` of the set leave out all"
+        )
     divisor = expr.right if isinstance(expr, Binary) and expr.op in ("/", "%") else None
     if isinstance(divisor, Number):
         return "no number can be divided by 0: write what was meant in place of the divisor"
@@ -361,7 +367,8 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
             )
         case Condition.OUTPUT if not mechanism.align:
             return (
-                "there is no line in `align`: all noise stays as it is, and what is released has to stay, too"
+                "there is no line in `align`: write some that move the noise by what the data moves, "
+                "`eta += x - x'`; `aligncheck align` looks for them"
             )
         case Condition.OUTPUT:
             from aligncheck.search.advice import output_help, records_help

@@ -20,11 +20,12 @@ MOST = 10
 _LARGEST = 10_000
 """In a longer text only the first one is told: reading it again and again would take long."""
 _NAMES = re.compile(
-    "(unknown|bad|unexpected)-.*|noise-index|duplicate-name|reserved-name|assigned-.*|not-public|scope"
+    "(unknown|bad|unexpected)-.*|draw-in-expression|list-as-value|noise-index|duplicate-name|reserved-name|assigned-.*|not-public|scope"
 )
 """Codes of faults in a text that can be read, of which each stands for itself."""
 _WHOLE = re.compile("too-.*|.*-section|section-order|empty-file")
 """Codes of faults of a text as a whole, after which no line can be looked at by itself."""
+_DECLARED = re.compile(r"[^\W\d]\w*")
 _WORD = re.compile(r"\w+")
 _CLOSING = re.compile(r"[)\]]")
 _OPENING = re.compile(r"[(\[]")
@@ -53,7 +54,8 @@ def further(error: SpecError) -> tuple[Diagnostic, ...]:
             left = None if line in taken else _without(text, line)
             if left is None:
                 break
-            gone |= set(_WORD.findall(error.source.line(line)))
+            kept = set(_WORD.findall(left.split("\n")[line - 1]))
+            gone |= _given_in(error.source.line(line)) - kept
             taken.add(line)
             text = left
         found = _fault(Source(error.source.path, text))
@@ -79,6 +81,12 @@ def _fault(source: Source) -> tuple[SpecError, bool] | None:
     return None
 
 
+def _given_in(line: str) -> set[str]:
+    """The names that a line may give a meaning to: what stands before its value, its noise or its fields."""
+    head = line if line.lstrip().startswith("for ") else re.split("[=~(+]", line, maxsplit=1)[0]
+    return set(_WORD.findall(head))
+
+
 def _without(text: str, number: int) -> str | None:
     """The text with another line in the place of this one, as long and as deep; None where nothing can stand
     there.
@@ -94,6 +102,8 @@ def _without(text: str, number: int) -> str | None:
         (each.split()[0] for each in reversed(lines[:number]) if each.strip() and not _depth(each)), ""
     )
     other = _instead(body, section, opens) if indent else _SECTIONS.get(section)
+    if other is not None and not opens and len(other) > len(line) - indent:
+        other = ""  # `pass` is longer than `n++`
     if other is None or len(other) > len(line) - indent:
         return None
     lines[number - 1] = (line[:indent] + other).ljust(len(line))
@@ -109,6 +119,9 @@ def _depth(line: str) -> int:
 
 def _instead(body: str, section: str, opens: bool) -> str:
     """What may stand in the place of an indented line."""
+    name = _DECLARED.match(body)
+    if section == "input" and name is not None:
+        return f"{name[0]}:queries,sensitivity 1" if "queries" in body else f"{name[0]}:int"
     if not opens:
         return "pass" if section == "program" else ""
     if section == "align":
