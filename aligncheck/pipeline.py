@@ -109,6 +109,7 @@ def _certified(
     from aligncheck.compiler.certificate.whole import certificate_of
     from aligncheck.compiler.forms import NoFormError, form_of
     from aligncheck.judge import judge
+    from aligncheck.search.witness.enough import with_needs
 
     try:
         form = form_of(verified.mechanism, source, mode)
@@ -124,6 +125,7 @@ def _certified(
         return replace(done, problem=_problem(proof, form))
     if not proof.accepted.decisions:
         return replace(done, problem="the kernel did not decide it")
+    proof = replace(proof, witness=with_needs(proof.mechanism, proof.witness))
     sections = certificate_of(verified.mechanism, source, mode, proof.witness)
     return replace(done, form=proof, sections=sections)
 

@@ -32,7 +32,7 @@ def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) 
     """
     symbols = Symbols()
     try:
-        return Kernel(well_formed(spec), well_formed_witness(witness), Decider(confirm), symbols).judged()
+        return judged(spec, witness, Decider(confirm), symbols)
     except Reject as refusal:
         return refusal.answer
     except (z3.Z3Exception, RecursionError) as error:
@@ -41,13 +41,19 @@ def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) 
         symbols.ctx.nodes.clear()  # which hold the context, as it holds them
 
 
+def judged(spec: n.Mechanism, witness: Witness, decider: Decider, symbols: Symbols) -> Accepted:
+    """The decision, by a decider that was asked nothing yet. Raises Reject."""
+    well_formed_witness(witness)
+    decider.needs = {each[0]: each[1:] for each in witness.needs if each}
+    return Kernel(well_formed(spec), witness, decider, symbols).judged()
+
+
 class Kernel(Inputs):
     """One decision."""
 
     def accepted(self, spec: n.Mechanism, witness: Witness) -> Callee:
         """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
-        alone = Decider(self.decider.confirm)
-        Kernel(well_formed(spec), well_formed_witness(witness), alone).judged()
+        judged(spec, witness, Decider(self.decider.confirm), Symbols())
         inner = Kernel(spec, witness, self.decider, self.symbols)
         inner.rules, path = self.rules, Path()
         inner.prepare_inputs(path)

@@ -12,7 +12,7 @@ TWIN   true of any second run on D that the alignment takes to the same run on D
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import product
@@ -53,12 +53,17 @@ ANEW = ((1, 1_500_000), (3, 3_000_000))
 much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
 a solver that still knows what was asked before, then by itself.
 """
-FEW = ((3, 250_000),)
-"""For what may well not follow."""
+FEW, ENOUGH = ((3, 250_000),), (3, 2_000_000)
+"""For what may well not follow; and for a question of which the witness says what it needs."""
 
 
-OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.grobner": False}
-"""The last, because Z3 does not count that work."""
+OPTIONS = {
+    "mbqi": False,
+    "auto_config": False,
+    "random_seed": 0,
+    "arith.nl.grobner": False,  # since Z3 does not count that work
+    "timeout": 60_000,  # milliseconds: nor all other work on products; nothing else comes near to that
+}
 
 
 class Stack:
@@ -67,7 +72,7 @@ class Stack:
     """
 
     def __init__(self, ctx: Any) -> None:
-        self.solver = _solver(z3.SimpleSolver, ctx, *AT_ONCE)
+        self.solver = instances(z3.SimpleSolver, ctx, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
     def hold(self, facts: Sequence[Fact], term: Callable[[Fact], Term]) -> Any:
@@ -92,7 +97,7 @@ def _assert(solver: Any, formulas: Iterable[Term]) -> None:
         z3.Z3_solver_assert(solver.ctx.ref(), solver.solver, formula.ast)
 
 
-def _solver(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
+def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
     """A solver that takes only such instances of general facts as their triggers allow.
 
     Z3 reads how many rounds of them there may be from its global settings, when a solver is made.
@@ -110,7 +115,7 @@ def _anew(ctx: Any, rounds: int, limit: int) -> Any:
     that instances are made of, one that does not, and chooses cases by what the question needs.
     """
     kind, more = (z3.Solver, {}) if rounds <= AT_ONCE[0] else (z3.SimpleSolver, {"case_split": 3})
-    return _solver(kind, ctx, rounds, limit, **more)
+    return instances(kind, ctx, rounds, limit, **more)
 
 
 COUNT = "rlimit count"
@@ -127,6 +132,8 @@ class Decider:
     """
 
     confirm: Confirm | None = None
+    needs: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    number: int = 0
     asked: int = 0
     steps: int = 0
     _stacks: dict[tuple[bool, bool], Stack] = field(default_factory=dict)
@@ -142,52 +149,59 @@ class Decider:
     ) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
         what is asked. `anew` is tried where the solver that knows the facts fails: `ANEW`, if not given.
+        `needs` says of the question with a number which of its facts are enough.
 
         Nothing is asked where the goal is one of the facts, or followed from some of them before.
         """
+        self.number += 1
         known, shown = set(facts), self._shown.setdefault(anatomy(goal), [])
         if any(before <= known for before in shown) or any(same(f.formula, goal) for f in facts):
             return 0
-        not_so = z3.Not(goal)
-        spent: int | None = 0
-        needed = [not_so]
+        found: tuple[Sequence[Fact], int] | None = [], 0
         if not z3.is_true(z3.simplify(goal)):
-            spent = self._searched(facts, not_so, ANEW if anew is None else anew)
-            needed = [*map(self._term, facts), not_so]
-        if spent is None or not self._confirmed(needed, False, about):
+            found = self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
+        if found is None or not self._confirmed([*map(self.term, found[0]), z3.Not(goal)], False, about):
             return None
-        shown.append(known)
-        return spent
+        shown.append(set(found[0]))
+        return found[1]
 
-    def _searched(self, facts: Sequence[Fact], not_so: Term, anew: Sequence[tuple[int, int]]) -> int | None:
-        """The steps it took to show that facts contradict a formula."""
+    def proof(
+        self, facts: Sequence[Fact], not_so: Term, anew: Sequence[tuple[int, int]]
+    ) -> tuple[Sequence[Fact], int] | None:
+        """Facts that were shown to contradict a formula, and the steps it took."""
         self.asked += 1
+        start = self.steps
+        few = [facts[at] for at in self.needs.get(self.number, ()) if 0 <= at < len(facts)]
+        if few and self.shows(few, not_so, *ENOUGH):
+            return few, self.steps - start
         kinds = {f.kind for f in facts}
         layer = (kinds <= {Kind.RUN}, kinds.isdisjoint({Kind.PRIME, Kind.TWIN}))
         if layer not in self._stacks:
             self._stacks[layer] = Stack(not_so.ctx)
-        solver = self._stacks[layer].hold(facts, self._term)
+        solver = self._stacks[layer].hold(facts, self.term)
         solver.push()
-        proved, spent = self._ask(solver, [not_so])
+        proved = self.contradict(solver, [not_so])
         solver.pop()
         for rounds, limit in anew:
             if proved or (proved is False and rounds <= AT_ONCE[0]):
                 continue  # so few rounds would find no more
-            formulas = [*map(self._term, facts), not_so]
-            proved, steps = self._ask(_anew(not_so.ctx, rounds, limit), formulas)
-            spent += steps
-        return spent if proved else None
+            proved = self.shows(facts, not_so, rounds, limit)
+        return (facts, self.steps - start) if proved else None
 
-    def _ask(self, solver: Any, formulas: list[Term]) -> tuple[bool | None, int]:
+    def shows(self, facts: Sequence[Fact], not_so: Term, rounds: int, limit: int) -> bool | None:
+        """Whether facts contradict a formula, by a solver that knows no others."""
+        return self.contradict(_anew(not_so.ctx, rounds, limit), [*map(self.term, facts), not_so])
+
+    def contradict(self, solver: Any, formulas: list[Term]) -> bool | None:
         """Whether the formulas contradict each other; None if Z3 gave up before it was through."""
         _assert(solver, formulas)
         answer = solver.check()
         through = answer == z3.sat or solver.reason_unknown() == "(incomplete quantifiers)"
         proved = True if answer == z3.unsat else False if through else None
         counts = solver.statistics()  # of which the one that is wanted is among the last
-        total = next(int(v) for k, v in map(counts.__getitem__, reversed(range(len(counts)))) if k == COUNT)
-        steps, self.steps = total - self.steps, total  # Z3 counts for the whole context
-        return proved, steps
+        pairs = map(counts.__getitem__, reversed(range(len(counts))))
+        self.steps = next(int(v) for k, v in pairs if k == COUNT)  # Z3 counts for the whole context
+        return proved
 
     def satisfiable(self, facts: Iterable[Fact], values: Sequence[Term], ctx: Any) -> bool:
         """Whether Z3 finds a model of all facts (of general ones for all numbers) and of `values`."""
@@ -201,7 +215,7 @@ class Decider:
     def _confirmed(self, formulas: Sequence[Term], satisfiable: bool, about: str) -> bool:
         return self.confirm is None or self.confirm(formulas, satisfiable, about)
 
-    def _term(self, fact: Fact) -> Term:
+    def term(self, fact: Fact) -> Term:
         """A fact as a formula for Z3: a general one with its triggers."""
         if not fact.variables:
             return fact.formula

@@ -61,6 +61,9 @@ class Witness:
 
     `length`, if given, is how many records every output has, and `within` bounds the whole numbers in a field
     of every record: (field, low or None, high or None) for low <= field < high. Callers may use them.
+
+    `needs` says of a question, by its number (from 1, in the order in which the kernel comes to them), which
+    of its facts, by their places (from 0), are enough: (number, places...).
     """
 
     loops: tuple[LoopWitness, ...] = ()
@@ -72,3 +75,4 @@ class Witness:
     length: Expr | None = None
     within: tuple[tuple[str, Expr | None, Expr | None], ...] = ()
     callees: Mapping[str, Witness] = field(default_factory=dict)
+    needs: tuple[tuple[int, ...], ...] = ()

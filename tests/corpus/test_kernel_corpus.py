@@ -29,14 +29,9 @@ KEPT = {path.stem for path in (WITNESSES / "specs").glob("*.json")}
 RULES = PROJECT / "tests" / "specs" / "rules"
 PAIRS = sorted(path.stem for path in (WITNESSES / "rules").glob("*.json"))
 
-SLOW = {"hybrid_topk_gap_exp", "noisy_topk_gap_exp_monotone", "topk_with_measures_exp"}
-"""Six seconds each, and much like another one: only where there is time."""
-
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
-def test_the_kernel_accepts(path: Path, update_golden: bool, exhaustive: bool) -> None:
-    if path.stem in SLOW and not exhaustive:
-        pytest.skip("needs --exhaustive")
+def test_the_kernel_accepts(path: Path, update_golden: bool) -> None:
     if update_golden:
         assert search(path, "specs")
     answer = decide(spec_of(path), witness_of("specs", path.stem))

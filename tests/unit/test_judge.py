@@ -138,7 +138,7 @@ def test_solver_doubt_is_never_verified(monkeypatch: pytest.MonkeyPatch) -> None
     """Rule 1: with a solver that always gives up, only what needs no solver is proved."""
     from aligncheck.kernel.logic import Decider
 
-    monkeypatch.setattr(Decider, "_ask", lambda self, *question: (False, 0))
+    monkeypatch.setattr(Decider, "contradict", lambda self, *question: False)
     verdict = verdict_of(spec("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", ONE_ANSWER))
     assert isinstance(verdict, Unknown)
 

@@ -27,6 +27,7 @@ from aligncheck.language.syntax.walk import parts_of, with_parts
 
 _NAME = re.compile(r"\$\w+")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
+_NUMBERS = re.compile(r"[0-9]{1,6}( [0-9]{1,6})*", re.ASCII)
 
 
 class WitnessError(Exception):
@@ -70,6 +71,8 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for _, each in given]
         return {f.name: _plain(each) for f, each in given if each != _default(f)}
     if isinstance(value, tuple):
+        if value and all(type(e) is int for e in value):
+            return " ".join(map(str, value))
         if value and all(isinstance(e, tuple) and len(e) == 2 and isinstance(e[0], str) for e in value):
             return {name: _plain(each) for name, each in value}
         return [_plain(each) for each in value]
@@ -100,6 +103,10 @@ def _made(wanted: Any, value: Any, where: str) -> Any:
             return None if value is None else _made(_without_none(inner), value, where)
         return _expression(_of(str, value, where), where)
     if origin is tuple:
+        if inner[0] is int:
+            if not _NUMBERS.fullmatch(_of(str, value, where)):
+                raise WitnessError(f"`{where}`: no numbers")
+            return tuple(map(int, value.split()))
         if inner[-1] is Ellipsis:
             entries = list(value.items()) if isinstance(value, dict) else _of(list, value, where)
             return tuple(_made(inner[0], each, where) for each in entries)
