@@ -307,7 +307,11 @@ class HybridSparseGap(LatticeMechanism):
 #|  "costs": [
 #|   "theta*eps",
 #|   "(1 - theta)*eps/k"
+#|  ],
+#|  "needs": [
+#|   "54 5 28 36 38",
+#|   "55 5 20 28 39"
 #|  ]
 #| }
 #: digest
-#| sha256 58d1d4cc64d1a2dfa1718fe231d855cc2081d36e3cffe8d483fdca72924a13e2
+#| sha256 21d818ac41da8250e55f180534956484dceaf4234513f00e376122697c59a25e

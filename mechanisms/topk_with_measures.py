@@ -507,7 +507,10 @@ class TopkWithMeasures(RefinedMechanism):
 #|     ]
 #|    ]
 #|   }
-#|  }
+#|  },
+#|  "needs": [
+#|   "55 1 30 34 65"
+#|  ]
 #| }
 #: digest
-#| sha256 447f0e201e9351d5badb3e29a5a767b8cfc6e34f51ac462c72b574fb1c3c6ca5
+#| sha256 5f815ba1b978ede6ed7cb2ced810c0e03dba3a5cc254ebdc918929f62e108c2c
