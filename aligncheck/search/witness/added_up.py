@@ -61,7 +61,7 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
         if not isinstance(stmt, n.Assign) or changed.count(stmt.name) != 1:
             continue
         term = added_to(stmt)
-        first = _value_before(spec, loop, stmt.name)
+        first = value_before(spec, loop, stmt.name)
         read = {x for e in (term, test) if e is not None for x in walk.names_in(e)}
         if term is None or isinstance(term, n.Number) or first is None or read & (drawn | {*changed}):
             continue
@@ -83,7 +83,7 @@ def added_to(stmt: n.Assign) -> n.Expr | None:
     return None
 
 
-def _value_before(spec: n.Mechanism, loop: n.For, name: str) -> n.Expr | None:
+def value_before(spec: n.Mechanism, loop: n.For | n.While, name: str) -> n.Expr | None:
     """The number that a variable gets before a loop."""
     value: n.Expr | None = None
     for stmt in walk.statements_in(spec.body):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from fractions import Fraction
 from itertools import islice, product
 
 from aligncheck.kernel.witness import LoopWitness, Witness
@@ -29,7 +30,11 @@ def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
         both = dict.fromkeys((*known.invariants, *lines.both(k)))
         later = dict.fromkeys((*known.later, *lines.later(k)))
         loops.append(LoopWitness(tuple(early), tuple(both), known.measure, known.chance, tuple(later)))
-    return replace(witness, loops=tuple(loops))
+    chosen = [
+        s for s in spec.body if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.where
+    ]
+    more = tuple(n.Number(Fraction(at)) for at in range(1, len(chosen) + 1))
+    return replace(witness, loops=tuple(loops), indices=witness.indices + more)
 
 
 class MoreLines:
@@ -128,13 +133,29 @@ class MoreLines:
                     index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
                 yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), index)
         yield from self._records(k)
+        yield from self._up_to_limits(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
+
+    def _up_to_limits(self, k: int) -> Iterator[n.Expr]:
+        """What is compared with a limit where a flag is set: below it as long as the flag is not."""
+        flags = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and _is_truth(s.value)]
+        for x, limit in dict.fromkeys(each for s in self.inside[k] for each in _limits_of(s)):
+            if flags and _name(x) in self._changed(k):
+                yield n.Compare("<=", x, limit)
+                for flag in dict.fromkeys(flags):
+                    yield n.Logic("or", (n.Name(flag), n.Compare("<", x, limit)))
 
     def _while_it_counts(self, k: int, loop: n.While) -> Iterator[n.Expr]:
         """Of a `while` that draws by a counter: where that is, and what was drawn."""
         up = [flag for _, flag in self.flags(k)]
+        for x in self.counters(k):
+            first = added_up.value_before(self.spec, loop, x)
+            if first is not None:
+                yield n.Compare("<=", first, n.Name(x))
         for test in _all_of(loop.test):
+            if isinstance(test, n.Compare) and test.op == "<=":
+                yield n.Compare("<=", test.left, n.Binary("+", test.right, ONE))
             if isinstance(test, n.Compare) and test.op == "<":
                 yield n.Compare("<=", test.left, test.right)
                 yield from (n.Logic("or", (test, n.Unary("not", flag))) for flag in up)
@@ -346,15 +367,13 @@ class MoreLines:
             if isinstance(part, n.OutIs):
                 if not any(isinstance(s, n.Emit) and s.tag == part.tag for s in self.inside[k]):
                     yield added_up.released_so_far(part.tag, f"of_{k}", n.OverRange(ZERO, index))
-                    return
+                    continue
                 yield n.Name(f"$count_{part.tag}")
                 yield from (n.Name(x) for x in self.counters(k))
                 yield from (_where(up) for _, up in self.flags(k))
-                return
             if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
                 yield _where(self._before(k, part.right if part.left == line.index else part.left))
                 yield from (_where(up) for _, up in self.flags(k))
-                return
 
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
@@ -409,6 +428,12 @@ def _tags(e: n.Expr) -> Iterator[n.OutIs]:
 
 def _is_truth(e: n.Expr) -> bool:
     return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
+
+
+def _limits_of(stmt: n.Stmt) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """The same in what a statement asks, or sets."""
+    for e in walk.own_expressions(stmt) if isinstance(stmt, n.If | n.Assign) else ():
+        yield from _limits(e)
 
 
 def _limits(e: n.Expr) -> Iterator[tuple[n.Expr, n.Expr]]:
