@@ -37,6 +37,24 @@ def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
     return replace(witness, loops=tuple(loops), indices=witness.indices + more)
 
 
+def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
+    """What lines cost: nothing but at the answers that move, where adjacency says which."""
+    found: list[n.Expr | None] = []
+    for line, cost in zip(walk.shifts_in(spec.align), line_costs.costs_of(spec), strict=True):
+        group = next((g for g in _groups(spec) if {*g.names} & walk.names_in(line.value)), None)
+        if cost is not None and group is not None and group.adjacency.ways and line.index is not None:
+            marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
+            there = tuple(n.Compare("==", line.index, mark) for mark in marks)
+            test = there[0] if len(there) == 1 else n.Logic("or", there)
+            cost = n.Conditional(test, cost, ZERO)
+        found.append(cost)
+    return tuple(found)
+
+
+def _groups(spec: n.Mechanism) -> list[n.Queries]:
+    return [item for item in spec.inputs if isinstance(item, n.Queries)]
+
+
 class MoreLines:
     """Of one spec."""
 
@@ -47,7 +65,7 @@ class MoreLines:
         self.everything = list(walk.statements_in(spec.body))
         self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
         self.defined = line_costs.definitions(spec)
-        self.groups = [i for i in spec.inputs if isinstance(i, n.Queries)]
+        self.groups = _groups(spec)
         private = {x for g in self.groups for x in g.names}
         draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
         entries = {

@@ -18,7 +18,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.search.witness.fit import without
-from aligncheck.search.witness.more_lines import with_more
+from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
 
 HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "scales", "defined")
 """Conditions that further lines may help to show."""
@@ -33,7 +33,8 @@ def more_witnesses(spec: n.Mechanism, witness: Witness, last: Witness, confirm: 
     ends = (one.measure for one in last.loops)
     loops = tuple(replace(one, measure=end) for one, end in zip(witness.loops, ends, strict=True))
     more = with_more(spec, replace(witness, loops=loops))
-    for costs in dict.fromkeys((more.costs, ())):
+    apart = costs_where_they_differ(spec)
+    for costs in dict.fromkeys((apart, more.costs, ())):
         found = sifted(spec, replace(more, costs=costs), confirm)
         if isinstance(found, Witness):
             yield found
