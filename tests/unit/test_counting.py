@@ -32,6 +32,7 @@ INNER = "".join(f"  {line}\n" for line in (PLAIN + STEP).splitlines())
 COUNTS = {
     "plain": PLAIN + STEP,
     "from 1": PLAIN.replace("= 0", "= 1") + STEP,
+    "up to its end": PLAIN.replace("= 0", "= 1").replace("i < ", "i <= ").replace("q[i]", "q[i - 1]") + STEP,
     "guard": "  c = 0\n  i = 0\n  while c < k and i < len(q):\n" + ROUND + "    c = c + 2\n" + STEP,
     "guard of the counter": PLAIN.replace("len(q)", "len(q) and i <= T") + STEP,
     "break": "  c = 0\n" + PLAIN + STEP + "    c = c + 1\n    if c >= k: break\n",

@@ -21,6 +21,9 @@ from fractions import Fraction
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 
+_BELOW = ("<", "<=")
+"""How the counter's end is asked for: of whole numbers `i <= E` is `i < E + 1`."""
+
 
 def counted(mechanism: n.Mechanism) -> n.Mechanism:
     """The mechanism with a `for` in place of each loop that is one, wherever it stands."""
@@ -87,7 +90,7 @@ class _Counting:
         bounds = [
             test
             for test in tests
-            if isinstance(test, n.Compare) and test.op == "<" and test.left == n.Name(counter or "")
+            if isinstance(test, n.Compare) and test.op in _BELOW and test.left == n.Name(counter or "")
             if self._is_whole(test.right)
         ]
         steps = [
@@ -116,7 +119,10 @@ class _Counting:
                 span=loop.test.span,
             )
             rest = (n.If((leave,), (), span=loop.test.span), *rest)
-        over = n.OverRange(start.value, bound.right, span=bound.span)
+        high = bound.right
+        if bound.op == "<=":
+            high = n.Binary("+", high, n.Number(Fraction(1), span=bound.span), span=bound.span)
+        over = n.OverRange(start.value, high, span=bound.span)
         rest = rest or (n.Pass(span=loop.body[0].span),)
         return n.For(counter, over, rest, loop.invariants, span=loop.span)
 
@@ -180,7 +186,7 @@ def _step(name: str) -> n.Assign:
 
 def _bounded(test: n.Expr, name: str) -> bool:
     tests = test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
-    return any(isinstance(t, n.Compare) and t.op == "<" and t.left == n.Name(name) for t in tests)
+    return any(isinstance(t, n.Compare) and t.op in _BELOW and t.left == n.Name(name) for t in tests)
 
 
 def _assigned(stmt: n.Stmt) -> str | None:

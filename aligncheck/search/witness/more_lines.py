@@ -42,13 +42,22 @@ def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
     found: list[n.Expr | None] = []
     for line, cost in zip(walk.shifts_in(spec.align), line_costs.costs_of(spec), strict=True):
         group = next((g for g in _groups(spec) if {*g.names} & walk.names_in(line.value)), None)
-        if cost is not None and group is not None and group.adjacency.ways and line.index is not None:
+        place = None if group is None else _place(line, group)
+        if cost is not None and group is not None and group.adjacency.ways and place is not None:
             marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
-            there = tuple(n.Compare("==", line.index, mark) for mark in marks)
+            there = tuple(n.Compare("==", place, mark) for mark in marks)
             test = there[0] if len(there) == 1 else n.Logic("or", there)
             cost = n.Conditional(test, cost, ZERO)
         found.append(cost)
     return tuple(found)
+
+
+def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
+    """At which answer a line looks."""
+    for part in walk.subexpressions(line.value):
+        if isinstance(part, n.Index) and part.base in group.names:
+            return part.index
+    return line.index
 
 
 def _groups(spec: n.Mechanism) -> list[n.Queries]:
@@ -370,6 +379,10 @@ class MoreLines:
                 ):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
+                    place = _place(line, group)
+                    if isinstance(line.index, n.Name) and place is not None and place != line.index:
+                        now = line_costs.resolved(place, {line.index.ident: self._index(k)})
+                        yield _sum([_where(n.Compare("<", mark, now)) for mark in marks])
                     for name, place in self._sorted_by(k):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])
@@ -473,6 +486,8 @@ def _where(test: n.Expr) -> n.Expr:
 def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
     if how == ONE:
         return cost
+    if isinstance(how, n.Binary) and how.op == "+":
+        return n.Binary("+", _times(how.left, cost), _times(how.right, cost))
     if isinstance(how, n.Conditional) and how.then == ONE and how.otherwise == ZERO:
         return n.Conditional(how.test, cost, ZERO)
     return n.Binary("*", cost, how)
