@@ -54,7 +54,9 @@ def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
 
 def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
     """At which answer a line looks."""
-    for part in walk.subexpressions(line.value):
+    for part in walk.subexpressions(line.value) if line.index is not None else ():
+        if isinstance(part, n.Gather):
+            break
         if isinstance(part, n.Index) and part.base in group.names:
             return part.index
     return line.index
