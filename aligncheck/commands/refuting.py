@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 STEPS = 25_000
 """How much is searched for each file by default: so many steps, the same on every machine (see `Effort`)."""
-BACKSTOP = 60.0
-"""Seconds after which the clock ends a search that counts steps."""
+BACKSTOP = 180.0
+"""Seconds after which the clock ends a search that counts steps: many times what these take at rest."""
 _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
 _PROOF, _PROOF_STEPS = 0.2, 8_000
