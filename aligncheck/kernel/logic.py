@@ -57,13 +57,10 @@ FEW, ENOUGH = ((3, 250_000),), (3, 2_000_000)
 """For what may well not follow; and for a question of which the witness says what it needs."""
 
 
-OPTIONS = {
-    "mbqi": False,
-    "auto_config": False,
-    "random_seed": 0,
-    "arith.nl.grobner": False,  # since Z3 does not count that work
-    "timeout": 60_000,  # milliseconds: nor all other work on products; nothing else comes near to that
-}
+OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.grobner": False, "timeout": 9**5}
+"""Not what Z3 does not count; and what it does not count of other work with products ends after a minute
+(9**5 milliseconds), to which nothing else comes near.
+"""
 
 
 class Stack:
