@@ -211,17 +211,17 @@ def _other_scales(
 
 
 def _meant(scale: Expr) -> Iterator[Expr]:
-    match scale:
-        case Binary("*", Binary("/", top, first), second):
-            yield Binary("/", top, Binary("*", first, second))
-        case Binary("*", Number() as number, factor):
-            yield Binary("/", number, factor)
-        case Binary("/", top, bottom):
-            yield Binary("/", bottom, top)
-        case Name():
-            yield Binary("/", Number(Fraction(1)), scale)
-        case _:
-            return
+    if isinstance(scale, Name):
+        yield Binary("/", Number(Fraction(1)), scale)
+    if not isinstance(scale, Binary):
+        return
+    left, right = scale.left, scale.right
+    if scale.op == "/":
+        yield Binary("/", right, left)
+    if scale.op == "*" and isinstance(left, Binary) and left.op == "/":
+        yield Binary("/", left.left, Binary("*", left.right, right))
+    if scale.op == "*" and isinstance(left, Number):
+        yield Binary("/", left, right)
 
 
 def _other_places(

@@ -175,6 +175,7 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
 
 NEVER_BEFORE_VERIFIED = {
     "search.advice": "what would pass instead",
+    "search.record_places": "which record of the output a line means, said as advice",
     "meaning": "executes specs on numbers: what it says is believed of a counterexample, and of nothing else",
 }
 """What runs only where the kernel has not accepted."""
@@ -228,12 +229,12 @@ def test_every_module_that_has_a_part_is_trusted_or_sabotaged() -> None:
     assert all(any(m == k or m.startswith(f"{k}.") for m in rest) for k in known)
 
 
-WORDS = {"language.printable"}
-"""What only shows."""
+WORDS = {"language.printable", "effort"}
+"""What only shows, or counts: a search that never ended would confirm nothing."""
 
 
 def test_the_list_is_counted_and_the_readme_names_it() -> None:
     lines = counted({**TRUSTED, **RUNNING})
     assert all(count > 0 for count in lines.values()), lines
-    assert sum(counted(TRUSTED).values()) < 7500
+    assert sum(counted(TRUSTED).values()) < 7700
     assert "aligncheck/trusted.py" in (PROJECT / "README.md").read_text("utf-8")
