@@ -130,9 +130,9 @@ def advice_for(
     found += _other_places(mechanism, failure, verified, effort)
     if not found:
         found += _other_lines(mechanism, failure, verified, effort)
-    if chosen is None and found:  # the kernel may think about densities for long
-        return tuple(found)
-    for name, changed in _other_adjacencies(mechanism):
+    others = list(_other_adjacencies(mechanism))
+    # The kernel may think about densities for long.
+    for name, changed in others[:1] if chosen is None and found else others:
         if effort.is_over:
             break
         if failure.excluded(changed) and verified(changed, effort):

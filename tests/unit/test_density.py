@@ -218,6 +218,7 @@ def test_an_example_is_confirmed_by_its_own_densities() -> None:
 
     apart = abs(log_probability(data["u"]) - log_probability(data_prime["u"]))
     assert apart > float(given["eps"])  # type: ignore[arg-type]
+    assert "verified for adjacency `monotone`" in verdict.advice
     assert "verified for `privacy 2*eps`" in verdict.advice
 
 
