@@ -91,7 +91,8 @@ def modules(folder: Path, install_checker: Callable[[Any], None]) -> Callable[[P
         out = folder / f"{spec.stem}.py"
         if not out.exists():
             install_checker(verified)
-            assert main(["compile", str(spec), "-o", str(out)]) == 0
+            mode = ["--mode", "refined"] if "Uniform(" in TEXTS[spec] else []
+            assert main(["compile", str(spec), "-o", str(out), *mode]) == 0
         return out
 
     return module

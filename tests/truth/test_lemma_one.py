@@ -26,7 +26,13 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import has_densities
 
-GENERAL = {"range_alarm", "noisy_topk_gap_exp", "noisy_topk_gap_exp_monotone", "hybrid_topk_gap_exp"}
+GENERAL = {
+    "range_alarm",
+    "noisy_topk_gap_exp",
+    "noisy_topk_gap_exp_monotone",
+    "hybrid_topk_gap_exp",
+    "exponential_mechanism_gumbel",
+}
 """Verified by the general theorem: their shifts depend on their own draws."""
 SPECS = Path(__file__).parents[2] / "specs"
 
@@ -45,8 +51,10 @@ VERIFIED = [
 """Those that draw by densities have no alignment; `test_density_rule` looks at their densities."""
 
 
-FEWER_IMAGES = {"online_pmw_redrawn": 4}
-"""Specs whose runs seldom come to an end with all draws, so that fewer images are compared."""
+FEWER_IMAGES = {"online_pmw_redrawn": 4, "noisy_max_random_ties": 3}
+"""Specs whose runs seldom come to an end with all draws, or have few that are moved, so that fewer images are
+compared.
+"""
 
 
 @pytest.mark.parametrize("path", VERIFIED, ids=lambda path: path.stem)
