@@ -7,9 +7,10 @@ Each function below is a printed algorithm; `draw` is its `Lap` or `Exp`. Roots 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from typing import Any
 import pytest
 from oracle import compiled
 
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import RecordedNoise, rationals
+from aligncheck.runtime import FloatingNoise, RecordedNoise, rationals
 
 SPECS = Path(__file__).parents[2] / "specs"
 Draw = Callable[[Fraction], Fraction]
@@ -283,6 +285,65 @@ def exponential_mechanism_gumbel(q: list[int], draw: Draw, Delta: int, eps: Frac
     return [("chosen", s, x[s] - x[t])]
 
 
+def numeric_sparse_redrawn(q: list[int], draw: Draw, T: int, c: int, eps: Fraction) -> Out:
+    """Lecture 9, Figure 2 with "instead adds fresh Laplace noise to the value of the query"; half of the
+    budget for what is so released ("we must rescale").
+    """
+    sigma = 2 * c / (eps / 2)
+    noisy_t, count, out = T + draw(sigma), 0, Out()
+    for answer in q:
+        if answer + draw(2 * sigma) >= noisy_t:
+            out.append(("top", answer + draw(c / (eps / 2))))
+            count += 1
+            noisy_t = T + draw(sigma)
+        else:
+            out.append(("bottom",))
+        if count >= c:
+            break
+    return out
+
+
+def numeric_sparse(q: list[int], draw: Draw, T: int, N: int, eps: Fraction) -> Out:
+    """The same with one threshold for all; a third of the budget for each of the three noises."""
+    third = eps / 3
+    noisy_t, count, out = T + draw(1 / third), 0, Out()
+    for answer in q:
+        if answer + draw(2 * N / third) >= noisy_t:
+            out.append(("top", answer + draw(N / third)))
+            count += 1
+        else:
+            out.append(("bottom",))
+        if count >= N:
+            break
+    return out
+
+
+def adaptive_svt_geometric(q: list[int], draw: Draw, T: int, k: int, theta: Fraction, eps: Fraction) -> Out:
+    """Dissertation, Algorithm 16 with lines 3, 4, 7 and 8 as section 5.4.2 has them for geometric noise.
+
+    It subtracts 1/p, the mean in its Table 5-1, where the spec has (1 - p)/p, the mean of a number of
+    failures: one less from the answers and from the threshold, so that gaps are the same.
+    """
+    e0, e1 = theta * eps, (1 - theta) * eps / k
+    e2 = e1 / 2
+    p0, p1, p2 = (rationals.one_minus_exp(-rate) for rate in (e0, e1 / 2, e2 / 2))
+    sigma = rationals.exp(e2 / 4) / (rationals.exp(e2 / 2) - 1)
+    noisy_t, cost, out = T + draw(p0) - 1 / p0, e0, Out()
+    for answer in q:
+        top, middle = answer + draw(p2) - 1 / p2, answer + draw(p1) - 1 / p1
+        if top - noisy_t >= 2 * sigma:
+            out.append(("top", top - noisy_t, e2))
+            cost += e2
+        elif middle - noisy_t >= 0:
+            out.append(("mid", middle - noisy_t, e1))
+            cost += e1
+        else:
+            out.append(("bottom", 0))
+        if cost > eps - e1:
+            break
+    return out
+
+
 PRINTED: dict[str, Callable[..., Out]] = {
     f.__name__: f
     for f in (
@@ -310,6 +371,9 @@ PRINTED: dict[str, Callable[..., Out]] = {
         adaptive_svt_exponential,
         noisy_topk_gap_exp,
         exponential_mechanism_gumbel,
+        numeric_sparse_redrawn,
+        numeric_sparse,
+        adaptive_svt_geometric,
     )
 }
 ONE_SHAPE = {"histogram", "histogram_wrong_scale"} | {
@@ -332,8 +396,9 @@ def test_the_printed_algorithm_and_the_compiled_module_agree(name: str) -> None:
         exact = {"theta": F(some.randint(1, 4), 5), "eps": F(some.randint(1, 8), 4)}
         parameters = {key: value for key, value in {**given, **exact}.items() if key in wanted}
         q = [some.randint(-10, 20) for _ in range(some.randint(5, 9))]
-        one_sided = "exp" in name or name == "hybrid_sparse_gap"
+        one_sided = "exp" in name or name in {"hybrid_sparse_gap", "adaptive_svt_geometric"}
         tape = [F(some.randint(0 if one_sided else -900, 900), 64) for _ in range(40)]
+        tape = [F(int(x)) for x in tape] if name.endswith("geometric") else tape
         rest = iter(tape)
         scales: list[Fraction] = []
 
@@ -345,9 +410,75 @@ def test_the_printed_algorithm_and_the_compiled_module_agree(name: str) -> None:
         noise = RecordedNoise(tape)
         records = cls(**parameters).with_noise(noise)(q).records
         assert [(r.tag, *(getattr(r, field) for field in r.__slots__)) for r in records] == printed
-        assert [drawn.args[0] for drawn in noise.drawn] == scales
+        # Of a geometric number, recorded noise has the rate as a float.
+        assert [drawn.args[0] for drawn in noise.drawn] == [
+            pytest.approx(float(scale), rel=1e-13) if drawn.family == "Geo" else scale
+            for drawn, scale in zip(noise.drawn, scales, strict=True)
+        ]
         lengths.add((len(printed), len({out[0] for out in printed})))
     assert len(lengths) > 1 or name in ONE_SHAPE, "the tapes lead to many outputs"
+
+
+def exponential_mechanism_gap(
+    u: list[int], uniform: Callable[[], float], Delta: int, eps: Fraction
+) -> tuple[int, float, float, float]:
+    """Dissertation, Algorithm 21, in floats: omega_s, g_s, and theta and the last uniform number beside them.
+
+    Both the exponential mechanism and its logistic numbers are drawn by inversion of uniform ones.
+    """
+    scores = [float(eps * utility / (2 * Delta)) for utility in u]
+    below = list(itertools.accumulate(map(math.exp, scores)))
+    at = uniform() * below[-1]
+    s = next(i for i, total in enumerate(below) if at < total)
+    theta = scores[s] - math.log(sum(math.exp(x) for j, x in enumerate(scores) if j != s))
+    while True:
+        v = uniform()
+        gap = theta + math.log(v / (1 - v))
+        if gap > 0:
+            break
+    return s, gap, theta, v
+
+
+class Inverted(FloatingNoise):
+    """A choice by inversion of a uniform number, then an exponential number as given."""
+
+    def __init__(self, uniform: float, exponential: float) -> None:
+        super().__init__(seed=0)
+        self.uniform_number, self.exponential_number = uniform, exponential
+
+    def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
+        found = [(index, float(log)) for index, log in logs]
+        below = list(itertools.accumulate(math.exp(log) for _, log in found))
+        return next(i for (i, _), x in zip(found, below, strict=True) if self.uniform_number * below[-1] < x)
+
+    def _positive_exponential(self) -> float:
+        return self.exponential_number
+
+
+@pytest.mark.filterwarnings("ignore::aligncheck.runtime.UnsafeFloatWarning")
+def test_the_exponential_mechanism_draws_again_as_the_compiled_module_cuts_off() -> None:
+    """Algorithm 21 draws until a number is positive; compiled code draws once, by inversion of the chance to
+    be above a number given that one is positive: for equal chances they give equal gaps.
+    """
+    path = SPECS / "exponential_mechanism_gap.dp"
+    source = read_source(str(path))
+    cls: Any = compiled(check(source, parse(source)), RunMode.FLOAT)
+    some, again = random.Random(21), 0
+    for _ in range(200):
+        u = [some.randint(-6, 9) for _ in range(some.randint(2, 7))]
+        given: dict[str, Any] = {"Delta": some.randint(1, 3), "eps": F(some.randint(1, 12), 4)}
+        tape: list[float] = []
+
+        def uniform(tape: list[float] = tape) -> float:
+            tape.append(some.random())
+            return tape[-1]
+
+        index, gap, theta, v = exponential_mechanism_gap(u, uniform, **given)
+        again += len(tape) > 2
+        above = (1 - v) * (1 + math.exp(-theta))  # P(X > gap)/P(X > 0)
+        (record,) = cls(**given).with_noise(Inverted(tape[0], -math.log(above)))(u).records
+        assert (record.index, record.gap) == (index, pytest.approx(gap, rel=1e-9, abs=1e-9))
+    assert 20 < again < 180
 
 
 NUMBERED = {
