@@ -11,6 +11,7 @@ from small_specs import spec
 
 from aligncheck.language.check.flow import ProgramFlow
 from aligncheck.language.check.link import Linker
+from aligncheck.language.check.meant import UnknownName
 from aligncheck.language.check.names import Reader
 from aligncheck.language.check.scope import check_privacy, check_redraws
 from aligncheck.language.check.stated_density import check_densities
@@ -164,3 +165,36 @@ def test_a_mechanism_calls_no_mechanism_that_calls_it() -> None:
     with pytest.raises(SpecError) as caught:
         Linker(lambda source, tree: tree, lambda path: source).linked(source, tree)
     assert caught.value.diagnostic.code == "recursive-mechanism"
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "said"),
+    [
+        ("r", "while r < len(q):", "`for r, x in q:`"),
+        ("noise", "emit tag(x + noise)", "`xi` is drawn, and"),
+        ("far", "emit tag(x)", None),
+    ],
+)
+def test_what_is_meant_by_an_unknown_name(name: str, line: str, said: str | None) -> None:
+    source = Source("m.dp", NOISE if name == "noise" else NOISE.replace("x = 0", "x = xi"))
+    symbols = symbols_of(source, parse(source))
+    none: frozenset[str] = frozenset()
+    assigned = frozenset(("xi", "x"))
+    stranger = UnknownName(name, False, symbols, assigned, none, none, line, "", False, None)
+    found = stranger.meant()
+    assert (said in found) if said is not None and found is not None else found is None
+
+
+NOISE = """\
+mechanism m
+
+input
+  q : queries, sensitivity 1
+
+privacy 1
+
+program
+  xi ~ Lap(1)
+  x = 0
+  emit tag(x)
+"""

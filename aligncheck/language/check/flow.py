@@ -213,6 +213,7 @@ class ProgramFlow:
     def _list(self, base: str, span: Span, state: _State) -> None:
         if self._symbols.is_list(base):
             return
+        self._reader.unknown_list(base, span, self._place(state))
         self._read(n.Name(base, span=span), state)
         scalar = isinstance(self._symbols.inputs.get(base), n.Parameter)
         if base in self._symbols.selections:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source
@@ -75,6 +76,18 @@ class Linker:
             )
         return contract
 
+    def _near(self, path: str, written: str) -> str:
+        """What may be meant by the path of a file that is not there."""
+        advice = "the path is relative to the folder of this spec"
+        if self.read is not read_source:
+            return advice
+        try:
+            files = sorted(each for each in os.listdir(os.path.dirname(path) or ".") if each.endswith(".dp"))
+        except OSError:
+            return advice
+        close = get_close_matches(os.path.basename(written), files, 1, 0.7)
+        return f"did you mean `{close[0]}`? {advice}" if close else advice
+
     def _read(self, source: Source, use: Use, path: str, chain: tuple[str, ...]) -> Contract:
         try:
             text = self.read(path)
@@ -92,7 +105,7 @@ class Linker:
                     "unreadable-mechanism",
                     message,
                     use.span,
-                    help="the path is relative to the folder of this spec",
+                    help=self._near(path, use.path),
                 ) from None
             line, column = error.source.position(found.primary.span.start)
             raise fault(

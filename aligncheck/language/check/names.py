@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Never
 
+from aligncheck.language.check.meant import UnknownName
 from aligncheck.language.check.symbol_table import (
     ALIGNMENT_COST,
     ANSWER_INDEX,
@@ -30,7 +30,12 @@ _OWN = (
     "`fun {}({}) : real`, with its own sorts in place of `real`"
 )
 
-_OF_ITSELF = "what a draw takes cannot speak of the draw itself"
+
+def _call_of(name: str, call: n.Call, count: int) -> str:
+    """How a function with too few or too many arguments is written."""
+    given = [unparse_expr(arg) for arg in call.args[:1]] or ["x"]
+    names = ("low", "high") if name == "clip" else ("y", "z")
+    return f"write `{name}({', '.join([*given, *names][: max(count, 1)])})`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +236,7 @@ class Reader:
         elif name in self.symbols.variables or name in self.symbols.noise:
             self._program_name(name, span, place)
         else:
-            self._unknown(name, span, place, self.joined_index(name, index))
+            self._unknown(name, span, place, index)
         if primed and not place.primes:
             self.fail(
                 "bad-prime",
@@ -248,12 +253,21 @@ class Reader:
                 f"`{name}` is private: only public inputs may stand {place.where}",
                 span,
                 related=(Label(self.symbols.inputs[name].span, "declared here"),),
-                help=f"declare a public bound as an input of its own, or speak of `len({name})`"
-                if self.symbols.is_list(name)
-                else "declare a public bound as an input of its own",
+                help=self._in_public(name, place),
             )
         if primed and public:
             self._fail_prime(f"`{name}` is public, the same on D and D'", name, span)
+
+    def _in_public(self, name: str, place: Place) -> str:
+        """Help for who reads a private input where only public ones may stand."""
+        if place.where.startswith("in `where`"):
+            public = [each for each in self.symbols.inputs if self.symbols.is_public(each)]
+            return (
+                f"the answers of `{name}` are bounded where it is declared, by `range [low, high]`; here "
+                f"speak of {listed(public)}" + f" or `len({name})`" * self.symbols.is_list(name)
+            )
+        other = f", or speak of `len({name})`" if self.symbols.is_list(name) else ""
+        return f"declare a public bound as an input of its own{other}"
 
     def _fail_prime(self, message: str, name: str, span: Span) -> Never:
         self.fail("bad-prime", message, span, help=f"write `{name}`")
@@ -271,7 +285,7 @@ class Reader:
         first = self.symbols.variables.get(name) or self.symbols.noise[name][0].span
         advice = f"give `{name}` a value on every path that leads here"
         if place.own == n.Name(name):
-            advice = _OF_ITSELF
+            advice = self._of_itself()
         if name in self.symbols.looping:
             advice = f"`{name}` belongs to its loop: elsewhere write an answer as `q[…]`"
         self.fail(
@@ -282,6 +296,17 @@ class Reader:
             help=advice,
         )
 
+    def _of_itself(self) -> str:
+        """Help for who draws with a scale that is the draw."""
+        positive = (
+            name
+            for name, item in self.symbols.inputs.items()
+            if isinstance(item, n.Parameter) and item.sort is n.Sort.REAL
+        )
+        name = next(positive, None)
+        shown = "" if name is None else f": make it of public inputs, as in `1/{name}`"
+        return f"what a draw takes cannot speak of the draw itself{shown}"
+
     def joined_index(self, name: str, index: n.Expr | None) -> str | None:
         """Help for who draws `eta_i` and reads `eta[i]`."""
         plain = [each for each in self.symbols.noise if not self.symbols.is_indexed(each)]
@@ -290,7 +315,19 @@ class Reader:
                 return f"draw `{name}[{index.ident}] ~ …` in place of `{drawn}`"
         return None
 
-    def _unknown(self, name: str, span: Span, place: Place, advice: str | None) -> Never:
+    def unknown_list(self, name: str, span: Span, place: Place) -> None:
+        """Fails where a set or a loop goes through what has no meaning."""
+        known = (*place.binders, *self.symbols.inputs, *self.symbols.variables, *self.symbols.noise)
+        lists = [each for each in self.symbols.inputs if self.symbols.is_list(each)]
+        if name in known or not lists:
+            return
+        one = f"the list here is `{lists[0]}`: write `in {lists[0]}`"
+        advice = one if len(lists) == 1 else f"the lists here are {listed(lists)}"
+        written = self.source.text_of(span)
+        message = f"unknown name `{name if ' ' in written else written}`"
+        self.fail("unknown-name", message, span, help=nearest(name, lists) or advice)
+
+    def _unknown(self, name: str, span: Span, place: Place, index: n.Expr | None) -> Never:
         if name == "out":
             self.fail(
                 "bad-output",
@@ -300,10 +337,24 @@ class Reader:
             )
         if name == ALIGNMENT_COST:
             self.fail("bad-output", "the cost of the alignment has a name in `invariant` lines only", span)
-        advice = advice or WORDS.get(name) or self._no_index(name, span)
+        advice = self.joined_index(name, index) or WORDS.get(name)
         known: list[str] = [*place.binders, *self.symbols.inputs]
         if place.assigned is not None:
             known += [*self.symbols.variables, *self.symbols.noise]
+        if place.assigned is not None and advice is None:
+            line = self.source.line(self.source.position(span.start)[0])
+            advice = UnknownName(
+                name,
+                self.source.text[span.end :].lstrip().startswith("[") or index is not None,
+                self.symbols,
+                place.assigned,
+                place.binders,
+                place.gathered,
+                line,
+                self.source.text[: span.start],
+                place.primes,
+                nearest(name, known),
+            ).meant()
         reads = {*place.binders, *self.symbols.inputs, *(place.assigned or ())}
         tag = name in self.symbols.tags
         written = self.source.text_of(self.word_at(span))
@@ -322,16 +373,6 @@ class Reader:
                 else f"known here are {listed(dict.fromkeys(each for each in known if each in reads))}"
             ),
         )
-
-    def _no_index(self, name: str, span: Span) -> str | None:
-        """Help for who reads the index of a loop that gives none."""
-        if name not in ("i", "j", "k", "idx", "index"):
-            return None
-        headers = re.findall(r"for +(\w+) +in +(\w+) *:", self.source.text[: span.start])
-        if not headers:
-            return None
-        item, base = headers[-1]
-        return f"the loop gives the answers alone: write `for {name}, {item} in {base}:`"
 
     # --- lists and draws ---
 
@@ -363,7 +404,7 @@ class Reader:
                 f"`{self.source.text_of(expr.span)}` may not have been drawn {place.where}",
                 expr.span,
                 related=(first,),
-                help=_OF_ITSELF if draw == place.own else "draw it on every path that leads here",
+                help=self._of_itself() if draw == place.own else "draw it on every path that leads here",
             )
         if base in place.drawing and names_in(expr.index) & place.gathered:
             self.fail(
@@ -431,6 +472,7 @@ class Reader:
         """The indices of a list are public, and the same on D and D'."""
         if self.symbols.is_list(base):
             return
+        self.unknown_list(base, span, place)
         self._known(base, span, place, primed=False)
         advice = None
         if base in self.symbols.selections:
@@ -526,6 +568,16 @@ class Reader:
             if name in ("Choose", "Logistic"):
                 message = f"`{name}(…)` is a draw, which stands behind `~`"
                 self.fail("draw-in-expression", message, span, help=f"write `winner ~ {name}(…)`")
+            private = [arg for arg in call.args if self._private(arg)]
+            if private and IDIOMS.get(name) is None and nearest(name, self._taking(len(call.args))) is None:
+                shown = unparse_expr(private[0])
+                self.fail(
+                    "unknown-function",
+                    f"unknown function `{name}`",
+                    span,
+                    help=f"write `{shown}` alone, or what `{name}` makes of it: `{shown}` is private, and no "
+                    "function of one's own takes private values",
+                )
             own_sorts = _OWN.format(name, ", ".join("real" for _ in call.args) or "real")
             self.fail(
                 "unknown-function",
@@ -542,7 +594,14 @@ class Reader:
             first = call.args[0] if call.args else None
             if name in n.GATHERS and isinstance(first, n.Name) and self.symbols.is_list(first.ident):
                 self._no_set(call, span)
-            self.fail("bad-arguments", message, call.span, help="leave out, or add, what it takes")
+            self.fail("bad-arguments", message, call.span, help=_call_of(name, call, low))
+
+    def _private(self, expr: n.Expr) -> bool:
+        """Whether this is a private answer as it is."""
+        name = expr.ident if isinstance(expr, n.Name) else expr.base if isinstance(expr, n.Index) else ""
+        public = any(isinstance(each, n.PublicVector) for each in self.symbols.inputs.values())
+        item = name in self.symbols.looping and name not in self.symbols.indices and not public
+        return item or isinstance(self.symbols.inputs.get(name), n.Queries)
 
     def _taking(self, count: int) -> Iterator[str]:
         """The functions that so many arguments may be meant for."""

@@ -401,8 +401,15 @@ class _Checker:
                 "mismatched-sorts",
                 f"{what} must be true or false, and this is a number",
                 expr.span,
-                help=advice or "compare it with something, as in `… == 0`",
+                help=advice or f"compare it with something, as in `{self._compared(expr, scope)}`",
             )
+
+    def _compared(self, expr: n.Expr, scope: _Scope) -> str:
+        """A test of a number."""
+        shown = unparse_expr(expr)
+        index = next(iter(sorted(scope.binders)), "i")
+        chosen = isinstance(expr, n.Name) and expr.ident in self._symbols.chosen
+        return f"{index} == {shown}" if chosen else f"{shown} >= 1"
 
     # --- expressions ---
 
@@ -565,6 +572,11 @@ class _Checker:
             self._lists(expr)
             return
         one, other = self._check(left, scope), self._check(right, scope)
+        if isinstance(right, n.Boolean) and expr.op == "==" and one is not Sort.BOOL:
+            shown = unparse_expr(left)
+            advice = f"`{shown}` is a number: compare it with one, as in `{self._compared(left, scope)}`"
+            message = f"the left-hand side is {_NOUN[_widest(one)]}, and this is {_NOUN[Sort.BOOL]}"
+            self._fail("mismatched-sorts", message, right.span, help=advice)
         self._same(one, other, right.span, "the left-hand side")
         if one is Sort.BOOL and expr.op not in ("==", "!="):
             self._fail(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Never
 
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
 
 ALIGNMENT_COST = "alignment_cost"
 """In invariants: the cost of the alignment so far."""
@@ -34,7 +34,8 @@ class SymbolTable:
     assignment (loop variables included), `tags` the first record with each tag. `selections` has the one
     assignment of each variable that `top` gives. `indices` are the variables that are nothing but the index
     of loops, `looping` those that get their values from loops only. `calls` has the one call that gives each
-    name its records, `functions` and `uses` what the lines above the inputs declare.
+    name its records, `functions` and `uses` what the lines above the inputs declare. `read` are the
+    names that the program reads, `chosen` the variables that `argmax` and `argmin` give.
     """
 
     inputs: Mapping[str, n.Input]
@@ -47,6 +48,8 @@ class SymbolTable:
     calls: Mapping[str, n.Invoke] = field(default_factory=dict)
     functions: Mapping[str, n.Function] = field(default_factory=dict)
     uses: Mapping[str, n.Use] = field(default_factory=dict)
+    read: frozenset[str] = frozenset()
+    chosen: frozenset[str] = frozenset()
 
     def callee(self, call: str) -> n.Mechanism | None:
         """The mechanism whose output a name holds, if it holds one."""
@@ -87,7 +90,14 @@ def symbols_of(source: Source, mechanism: n.Mechanism) -> SymbolTable:
         collector.declare(item)
     for statement in statements_in(mechanism.body):
         collector.statement(statement)
-    return collector.symbols()
+    body = tuple(statements_in(mechanism.body))
+    read = frozenset(name for s in body for e in own_expressions(s) for name in names_in(e))
+    chosen = frozenset(
+        s.name
+        for s in body
+        if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function.startswith("arg")
+    )
+    return replace(collector.symbols(), read=read, chosen=chosen)
 
 
 def listed(names: Iterable[str]) -> str:
@@ -277,7 +287,8 @@ class _Collector:
                 related=(Label(first.span, f"first emitted here, with {listed(wanted) or 'no fields'}"),),
                 help=f"name the field in every record: `emit {emit.tag}({(names - {'value'}).pop()} = …)`"
                 if len(names) == 2 and "value" in names and len(wanted) == len(emit.fields) == 1
-                else "give a record with other fields another tag",
+                else f"write `emit {emit.tag}({', '.join(f'{each} = …' for each in wanted)})`, or give this "
+                "record another tag",
             )
 
     def _is_free(self, name: str, span: Span) -> None:

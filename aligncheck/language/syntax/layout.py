@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.internal import InternalError
@@ -69,7 +70,7 @@ _FOREIGN = {
     "^": "write `**` for a power",
     ":=": "write `=`, or `~` to draw noise",
     "←": "write `=`, or `~` to draw noise",
-    "*=": "write `x = x * …`; in `align` a line adds: `eta += …`",
+    "*=": "write `x = x * …`; in `align` say what is added, as in `eta[i] += q[i] - q'[i]`",
     "/=": "write `x = x / …`; in `align` a line adds: `eta += …`",
     "%=": "write `x = x % …`; in `align` a line adds: `eta += …`",
     "?": "write `a if CONDITION else b`",
@@ -287,7 +288,8 @@ class _Scanner:
                 "unexpected-indent",
                 "the first line is indented",
                 span,
-                help="`mechanism NAME` starts in the first column",
+                help="`mechanism NAME` starts in the first column"
+                + ("" if "mechanism " in self.text else f": write `mechanism {self._stem}` above this line"),
             )
         if len(indent) > len(self.indents[-1]):
             self.indents.append(indent)
@@ -462,6 +464,11 @@ class _Scanner:
 
     def _opens_expectation(self, match: re.Match[str]) -> bool:
         return match.group() == "expect" and match.start() == self.line_start and not self.brackets
+
+    @property
+    def _stem(self) -> str:
+        stem = PurePath(self.source.path).stem
+        return stem if stem.isidentifier() else "NAME"
 
     def _expectation(self, match: re.Match[str]) -> int:
         """`expect` takes the rest of its line as it stands: condition ids and codes are no expressions."""

@@ -5,6 +5,7 @@ Everything here walks with a stack of its own: the depth of what it measures is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from math import comb
 
@@ -172,8 +173,8 @@ def _multiplied_out(source: Source, node: n.Expr, inner: list[_Size], sizes: dic
     match node, inner:
         case n.Name(name), _:
             return sizes.get(name, _ATOM)
-        case n.Binary("**", _, exponent), [(terms, degree), _]:
-            power = _exponent(source, exponent)
+        case n.Binary("**", base, exponent), [(terms, degree), _]:
+            power = _exponent(source, base, exponent)
             return comb(terms + power - 1, power), degree * max(power, 1)
         case n.Binary("+" | "-"), [(one, low), (other, high)]:
             return one + other, max(low, high)
@@ -185,7 +186,7 @@ def _multiplied_out(source: Source, node: n.Expr, inner: list[_Size], sizes: dic
             return _ATOM
 
 
-def _exponent(source: Source, exponent: n.Expr) -> int:
+def _exponent(source: Source, base: n.Expr, exponent: n.Expr) -> int:
     if isinstance(exponent, n.Number) and exponent.value.denominator == 1 and exponent.value <= MAX_EXPONENT:
         return int(exponent.value)
     raise fault(
@@ -193,5 +194,13 @@ def _exponent(source: Source, exponent: n.Expr) -> int:
         "bad-exponent",
         f"an exponent is a whole number from 0 to {MAX_EXPONENT}, or a positive fraction, written out",
         exponent.span,
-        help="for other powers write `1/x**2` or `exp(y * ln(x))`",
+        help=f"write `{_exp(source.text_of(exponent.span))}`"
+        if isinstance(base, n.Name) and base.ident == "e"
+        else "for other powers write `1/x**2` or `exp(y * ln(x))`",
     )
+
+
+def _exp(exponent: str) -> str:
+    """A power of e, without brackets around the brackets."""
+    whole = re.fullmatch(r"\((?:[^()]|\([^()]*\))*\)", exponent)
+    return f"exp{exponent}" if whole else f"exp({exponent})"

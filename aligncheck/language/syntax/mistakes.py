@@ -36,6 +36,7 @@ _OPENERS = {
 _STATEMENT_WORDS = ("emit", "break", "pass", "if", "for", "while")
 _SORTS = ("real", "int", "bool", "vector", "query", "queries")
 _QUALIFIERS = ("const", "public", "private", "param", "parameter", "input", "let", "var", "val", "final")
+_LISTS = ("list", "lists", "array", "arr", "seq", "sequence", "data", "dataset", "database", "table")
 _ATTRIBUTES = ("sensitivity", "adjacency", "lattice", "range", "default", "where")
 _OPERAND_ENDS = ("NAME", "NUMBER", "RPAR", "RSQB", "PRIME", "TRUE", "FALSE")
 _LINE_ENDS = ("NEWLINE", "DEDENT", "INDENT", "$END")
@@ -52,7 +53,7 @@ _FOREIGN_STATEMENTS = {
     "let": "write `x = …` without `let`",
     "var": "write `x = …` without `var`",
     "set": "write `x = …` without `set`",
-    "continue": "put what follows under `else`",
+    "continue": "put what follows under `else`; where nothing follows in the round, leave it out",
     "sample": "write `eta ~ Lap(scale)`",
     "draw": "write `eta ~ Lap(scale)`",
     "elseif": "write `elif`",
@@ -149,6 +150,13 @@ class _Stop:
     @property
     def wants_operand(self) -> bool:
         return "NUMBER" in self.expected
+
+    @property
+    def before_is_map(self) -> bool:
+        """Whether a function of one name stands before the `:`."""
+        after = [each.type for each in self.line[self.place : self.place + 4]]
+        named = self.previous is not None and self.previous.text not in ("len", "range")
+        return after == ["LPAR", "NAME", "RPAR", "COLON"] and named
 
     def written(self, lexeme: Lexeme) -> str:
         return self.source.text_of(lexeme.span)
@@ -434,6 +442,13 @@ def _loop_header(stop: _Stop) -> SpecError | None:
         ]
         if len(names) > 1:
             advice = f"write `for {', '.join(names[:-1])} in {names[-1]}:`"
+    elif stop.before_is_map:
+        whole = " ".join(words[: stop.place - 1]).replace(" ,", ",")
+        advice = f"write `{whole} {words[stop.place + 1]}:`"
+    elif stop.got.text == "and" and words[-1] == ":":
+        test = stop.source.text_of(stop.line[stop.place + 1].span.to(stop.line[-2].span))
+        header = stop.source.text_of(stop.line[0].span.to(stop.before))
+        advice = f"write `{header}:`, and in its body `if not ({test}): break`"
     elif words[-3:-2] == [")"] or "len" in words:
         named = words[words.index("len") + 2 :][:1] if "len" in words else []
         advice = f"write `for i in range(len({(named or ['q'])[0]})):`"
@@ -475,15 +490,20 @@ def _equals(stop: _Stop) -> SpecError | None:
             "unexpected-equals", "an input has no value here", help="write `name : sort`, as in `k : int`"
         )
     if stop.section == "program" and stop.place > 0:
-        drawn = stop.line[1].type == "LSQB"
+        name, _, value = (part.strip() for part in stop.own.partition("="))
+        instead = None
+        if stop.line[1].type == "LSQB" and value.split("(")[0] in FAMILIES:
+            instead = f"noise is drawn by `~`: write `{name} ~ {value}`"
+        elif stop.line[1].type == "LSQB":
+            instead = (
+                "only noise has an index: leave the line out, and write "
+                f"`{value}` where it is used; to release it, `emit TAG({value})`"
+            )
         return stop.fault(
             "bad-target",
             "only a plain name can get a value",
             stop.line[0].span.to(stop.line[stop.place - 1].span),
-            "write the value where it is used; only noise has an index, and it is drawn: "
-            f"`{stop.own.partition('=')[0].strip()} ~ Lap(scale)`"
-            if drawn
-            else None,
+            instead,
         )
     return None
 
@@ -505,6 +525,10 @@ def _prime(stop: _Stop) -> SpecError | None:
     advice = "a prime stands behind a name, where both runs are spoken of; there are no texts in a program"
     if stop.previous is not None and stop.previous.type == "RSQB":
         advice = "the prime stands before the index: `q'[i]`"
+    elif stop.previous is not None and stop.previous.type == "LSQB":
+        advice = "there are no texts: an answer is read by its number, `q[i]`, or by its name in the loop"
+    elif stop.wants_operand:
+        advice = "there are no texts: write a number here; what a record is called is its tag, `emit tag(…)`"
     elif stop.first == "emit" and stop.place <= 1:
         advice = "a tag is a plain name: `emit tag(x = …)`"
     elif stop.place == 1:
@@ -522,6 +546,8 @@ def _inputs(stop: _Stop) -> SpecError | None:
     if "REAL" in stop.expected:
         if got.type == "NAME":
             advice = nearest(got.text, _SORTS) or "the sorts are " + ", ".join(f"`{each}`" for each in _SORTS)
+            if got.text.lower() in _LISTS:
+                advice = "a list of private answers is `queries`, a public one `vector`"
             return stop.fault("unknown-sort", f"unknown sort `{stop.written(got)}`", help=advice)
         advice = "write `name : real`"
         if got.type in ("LSQB", "LPAR"):
@@ -532,6 +558,13 @@ def _inputs(stop: _Stop) -> SpecError | None:
         return stop.fault("unknown-sort", "a sort is one of a few", help=advice)
     if "COLON" in stop.expected and got.type == "NAME":
         return _sort_first(stop)
+    if got.type == "SEMI" and any(each.type == "COMPARE" for each in stop.line[stop.place :]):
+        rest = stop.source.text_of(stop.line[stop.place + 1].span.to(stop.line[-1].span))
+        declared = stop.source.text_of(stop.line[0].span.to(stop.before))
+        joined = "and" if "where" in [each.text for each in stop.line[: stop.place]] else "where"
+        return stop.fault(
+            "syntax", "nothing is declared after a `;`", help=f"write `{declared} {joined} {rest}`"
+        )
     if got.text in _ATTRIBUTES and got.type == "NAME":
         return stop.fault(
             "missing-comma", f"the `,` before `{got.text}` is missing", help=f"write `, {got.text} …`"
@@ -704,6 +737,11 @@ def _set_alone(stop: _Stop) -> SpecError | None:
         return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
     if stop.got.type == "LSQB" and stop.wants_operand and stop.line[stop.place - 1].type == "LPAR":
         return stop.fault("bad-set", "no list is written out", help="leave the `[` and the `]` out")
+    if stop.got.type == "LSQB" and stop.wants_operand and stop.first == "emit":
+        advice = (
+            "a field is one number: release a record a round, `for i, x in q:` and `emit tag(x + eta[i])`"
+        )
+        return stop.fault("bad-set", "no list is written out", help=advice)
     if stop.got.type == "LSQB" and stop.wants_operand:
         advice = (
             "say what is wanted at each index where it is used: `max(q[j] for j in q)`, `sum(…)`, `top(…)`"
@@ -738,7 +776,11 @@ def _no_statement(stop: _Stop) -> SpecError | None:
                 "no-statement", "a variable is not declared", words[0].span, f"leave `{name}` out"
             )
     elif {"EQUAL", "PLUSEQ"} <= stop.expected:
-        advice = "a line moves noise: `eta += …`"
+        target = stop.source.text_of(span).partition("-")[0].strip()
+        advice = f"a line moves noise: write `{target} += …`, with what is added to it"
+        arrow = stop.own.partition("->")[2].strip().removeprefix(target).lstrip()
+        if arrow.startswith("+"):
+            advice = f"write `{target} += {arrow[1:].strip()}`"
     else:
         return None
     return stop.fault("no-statement", "this is no statement", span, advice)
@@ -894,6 +936,17 @@ def _two_operands(stop: _Stop) -> SpecError | None:
 
 
 def _last_resort(stop: _Stop) -> SpecError:
+    advice = None
+    if stop.got.type == "COMMA" and stop.got is stop.line[-1]:
+        advice = "leave the `,` out"
+    elif stop.got.type == "COLON" and stop.previous is not None and "(" in stop.own[: stop.own.find(":")]:
+        advice = f"write `{stop.written(stop.previous)} = …`" if "EQUAL" in stop.expected else None
+    elif stop.got.type == "IS" and stop.section == "program":
+        after = "".join(each.text for each in stop.line[stop.place + 1 : stop.place + 2])
+        sign = {"above": ">=", "over": ">=", "below": "<=", "under": "<=", "not": "!="}.get(after, "==")
+        advice = f"write `{sign}` to compare" + f", in place of `is {after}`" * (sign != "==")
+    if advice is not None:
+        return stop.fault("syntax", f"`{stop.written(stop.got)}` cannot stand here", help=advice)
     what = {
         "NEWLINE": "the line ends too early",
         "$END": "the file ends too early",

@@ -12,7 +12,8 @@ _GAUSS = (
 _CHOICE = (
     "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
     "argument",
-    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`; a coin that no answer decides is `u < p`, `u ~ Uniform(1)`",
+    "noise on a number is `Lap(scale)`, on a whole one `DLap(scale)`; a coin that no answer decides is "
+    "`u < p`, `u ~ Uniform(1)`",
 )
 _TAILED = (
     "a shift of it has a bounded cost (its log-density has a bounded slope), but no rule, sampler or test "
