@@ -146,8 +146,11 @@ def require(holds: bool, name: str, value: object, where: str) -> None:
     Raises:
         ParameterError: `holds` is false.
     """
-    if not holds:
-        raise ParameterError(name, f"must satisfy `{where}`, but is {shown(value)}")
+    if holds:
+        return
+    if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", where):
+        raise ParameterError(name, f"is declared where `{where}`, which does not hold")
+    raise ParameterError(name, f"must satisfy `{where}`, but is {shown(value)}")
 
 
 def _vector(name: str, values: Iterable[_Given], entry: Callable[[str, _Given], _Kept]) -> tuple[_Kept, ...]:

@@ -78,6 +78,8 @@ def _sites(mechanism: n.Mechanism) -> Iterator[Site]:
 def _below(site: Site) -> Iterator[Site]:
     yield site
     for field in fields(site.node):
+        if field.name == "default":  # of a parameter: a proof is for every value
+            continue
         value = getattr(site.node, field.name)
         around = (*site.around, (site.node, field.name))
         if isinstance(value, n.Node):

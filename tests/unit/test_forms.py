@@ -234,7 +234,7 @@ def test_clauses_about_values_are_left_out(mode: RunMode) -> None:
     assert isinstance(verdict, Verified)
     text = form(source, mode).source.text
     assert "q >= 0.3" not in text.partition("program")[0]
-    assert "where len(r) > 1\n" in text
+    assert "where eps > 0 and len(r) > 1\n" in text
     assert not proved(source, mode)
 
 

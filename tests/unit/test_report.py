@@ -508,8 +508,8 @@ def test_a_claim_is_for_the_answers_that_are_declared() -> None:
     text = result_text(
         source, replace(verdict, mechanism=replace(verdict.mechanism, inputs=other.inputs)), width=200
     )
-    where = "on multiples of `2` in `[0, eps]` where `q[i] <= 3 and eps >= 1`"
-    assert f"privacy  `eps` for every `q` of any length {where}, `eps > 0`\n" in text
+    where = "on multiples of `2` in `[0, eps]` where `q[i] <= 3`"
+    assert f"privacy  `eps` for every `q` of any length {where}, `eps > 0 and eps >= 1`\n" in text
 
 
 def test_verbose_adds_the_route_the_invariants_and_all_decisions() -> None:

@@ -7,8 +7,8 @@ Trusted: a clause with `i` is required of every entry, and of a list without ent
 What it says of no entry, but of parameters, lengths and sums over a public list, is required all the same.
 So less is allowed than otherwise, wherever the clause is read: by the proof, by callers, and by what runs
 check. Such a part has a value whatever its names are; another one (`h[0] == 1`) has none of an empty list,
-and stays. It is said of the last parameter; it matters not where a clause stands that speaks of no entry.
-Without parameters all stays as it is written.
+and stays. It is said of the last parameter, or where it is made of parameters only of the last one in it; it
+matters not where a clause stands that speaks of no entry. Without parameters all stays as it is written.
 Breaks if: a part that speaks of an entry is taken out, or a part is lost.
 """
 
@@ -28,7 +28,7 @@ def with_lengths_apart(mechanism: n.Mechanism) -> n.Mechanism:
     names = {x for item in mechanism.inputs for x in _names(item)}
     if not places or ENTRY in names:
         return mechanism
-    inputs, moved = list(mechanism.inputs), list[n.Expr]()
+    inputs, moved = list(mechanism.inputs), dict[int, list[n.Expr]]()
     given = frozenset(item.name for item in inputs if not isinstance(item, n.Queries))
     for at, item in enumerate(inputs):
         parts = () if item.where is None or isinstance(item, n.Parameter) else _parts(item.where)
@@ -36,12 +36,20 @@ def with_lengths_apart(mechanism: n.Mechanism) -> n.Mechanism:
         kept = [part for part in parts if part not in apart]
         if apart and any(ENTRY in walk.names_in(part) for part in kept):
             inputs[at] = replace(item, where=_all_of(kept))
-            moved += apart
-    last = inputs[places[-1]]
-    if moved:
-        own = [] if last.where is None else [last.where]
-        inputs[places[-1]] = replace(last, where=_all_of([*own, *moved]))
+            for part in apart:
+                moved.setdefault(_owner(part, mechanism.inputs, places), []).append(part)
+    for at, more in moved.items():
+        item = inputs[at]
+        inputs[at] = replace(item, where=_all_of(more if item.where is None else [item.where, *more]))
     return replace(mechanism, inputs=tuple(inputs)) if moved else mechanism
+
+
+def _owner(part: n.Expr, inputs: tuple[n.Input, ...], places: list[int]) -> int:
+    """Which parameter a part is said of, by its place."""
+    names = walk.names_in(part)
+    named = [at for at in places if set(_names(inputs[at])) & names]
+    parameters = {x for at in places for x in _names(inputs[at])}
+    return named[-1] if named and names <= parameters else places[-1]
 
 
 def _of_no_entry(e: n.Expr, given: frozenset[str]) -> bool:
