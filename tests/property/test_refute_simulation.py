@@ -149,8 +149,15 @@ def test_random_mechanisms_sum_to_one() -> None:
     assert computed > 45
 
 
-IRRATIONAL = {"svt_with_measures_split.dp"}
-"""Those whose noise is scaled by a root, which no symbolic run computes."""
+REFUSED = {
+    **dict.fromkeys(ENDLESS, "too many steps"),
+    "svt_with_measures_split.dp": "irrational",
+    "exponential_mechanism_gumbel.dp": "no exponential",
+    "broken/exponential_mechanism_gumbel_down.dp": "no exponential",
+    "noisy_max_random_ties.dp": "no exponential",
+    "broken/noisy_max_random_ties_moved.dp": "no exponential",
+}
+"""Those of which no probability is computed, and why: the second has noise that is scaled by a root."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -161,12 +168,8 @@ def test_outputs_sum_to_one(name: str) -> None:
         pytest.skip("a spec with an error")
     for scenario in islice(scenarios(mechanism, seed=5), 2):
         inputs = dict(scenario.parameters + scenario.data)
-        if name in ENDLESS:
-            with pytest.raises(NotComputable, match="too many steps"):
-                shapes(mechanism, inputs)
-            continue
-        if name in IRRATIONAL:
-            with pytest.raises(NotComputable, match="irrational"):
+        if name in REFUSED:
+            with pytest.raises(NotComputable, match=REFUSED[name]):
                 shapes(mechanism, inputs)
             continue
         found = shapes(mechanism, inputs)
