@@ -114,11 +114,15 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "is verified as it is" in capsys.readouterr().out
 
 
+def half_claimed() -> Source:
+    return with_section(spec("laplace"), "privacy", ["privacy eps/2  # claimed"])
+
+
 def test_what_was_saved_meanwhile_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "m.dp"
-    path.write_text(spec("broken/noisy_max_half_noise").text)
+    path.write_text(half_claimed().text)
     search = improve.in_worker
 
     def saving(*job: Any) -> Any:
@@ -134,7 +138,7 @@ def test_what_was_saved_meanwhile_is_kept(
 
 def test_line_ends_marks_and_comments_stay(tmp_path: Path) -> None:
     path = tmp_path / "m.dp"
-    text = spec("broken/noisy_max_half_noise").text.replace("privacy eps", "privacy eps  # claimed")
+    text = half_claimed().text
     path.write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     assert main(["fix", "--write", str(path)]) == 0
     written = path.read_bytes()

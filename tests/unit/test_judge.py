@@ -198,7 +198,9 @@ z[j] += (u[j] - u'[j] + max(u'[l] + z[l] for l in u where l != best)
 """
 
 
-def test_what_ties_cost_is_said_where_only_they_are_in_the_way() -> None:
+def test_what_ties_cost_is_said_where_only_they_are_in_the_way(exhaustive: bool) -> None:
+    if not exhaustive:
+        pytest.skip("takes many seconds: run with --exhaustive")
     verdict = verdict_of(spec(WITH_GAP.format("DLap(2/eps, g)"), GAP_KEPT, LATTICE))
     assert isinstance(verdict, AlignmentFails)
     assert verdict.condition is Condition.OUTPUT
