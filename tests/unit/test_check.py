@@ -123,10 +123,27 @@ def test_names(program: str, code: str, caret: str) -> None:
         ("  a : queries, sensitivity eta\n", "unknown-name", "eta"),
         ("  a : query, adjacency any, range [0, a]\n", "not-public", "a"),
         ("  a : query, sensitivity 1 where out is t\n", "bad-output", "out is t"),
+        ("  eps : real\n  h : vector where h[0] == 1\n", "missing-entry", "h[0]"),
+        ("  eps : real\n  h : vector where h[1] == 1 and len(h) >= 2\n", "missing-entry", "h[1]"),
+        ("  h : vector\n  eps : real where eps > 0 and eps < h[0]\n", "missing-entry", "h[0]"),
     ],
 )
 def test_names_in_inputs(inputs: str, code: str, caret: str) -> None:
     refuse(spec(inputs=inputs), code, caret)
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "  h : vector where h[i] > 0 and h[0] == 1\n",  # of an empty list it says nothing
+        "  h : vector where len(h) >= 2 and h[1] == 1\n",
+        "  h : vector\n  T : real where len(h) >= 1\n  S : real where h[0] == T\n",
+        "  h : vector\n  k : int where 0 <= k < len(h) and h[k] > max(h[j] for j in h where j != k)\n",
+        "  h : vector where max(h[j] for j in h) <= 1\n",
+    ],
+)
+def test_a_clause_may_ask_for_an_entry_that_there_is(inputs: str) -> None:
+    accept(spec(inputs=inputs, privacy="1"))
 
 
 @pytest.mark.parametrize(

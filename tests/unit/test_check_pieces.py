@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pytest
 from small_specs import spec
 
+from aligncheck.language.check.entries import check_entries
 from aligncheck.language.check.flow import ProgramFlow
 from aligncheck.language.check.link import Linker
 from aligncheck.language.check.meant import UnknownName
@@ -198,3 +199,20 @@ program
   x = 0
   emit tag(x)
 """
+
+
+@pytest.mark.parametrize(
+    ("entry", "told", "guard"),
+    [
+        ("h[0]", "`h[0]` has no value where `h` is empty", "len(h) >= 1"),
+        ("h[2]", "`2` is no index of `h`", "len(h) >= 3"),
+        ("h[k]", "`k` is no index of `h`", "0 <= k < len(h)"),
+    ],
+)
+def test_how_to_make_sure_of_an_entry_is_said(entry: str, told: str, guard: str) -> None:
+    text = f"mechanism m\ninput\n  k : int\n  h : vector where {entry} == 1\nprivacy 1\nprogram\n  pass\n"
+    source = Source("m.dp", text)
+    with pytest.raises(SpecError) as caught:
+        check_entries(source, parse(source))
+    assert told in caught.value.diagnostic.message
+    assert f"`{guard} and …`" in str(caught.value.diagnostic.help)

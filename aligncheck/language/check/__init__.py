@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from aligncheck.language.check.arguments import check_callees, check_calls
+from aligncheck.language.check.entries import check_entries
 from aligncheck.language.check.flow import AlignmentNames, ProgramFlow
 from aligncheck.language.check.link import Linker, Read
 from aligncheck.language.check.names import Place, Reader
@@ -34,6 +35,7 @@ def _checked(source: Source, mechanism: Mechanism) -> Mechanism:
     _check_names(source, mechanism, symbols)
     check_calls(source, mechanism, symbols)
     check_sorts(source, mechanism, symbols)
+    check_entries(source, mechanism)
     check_redraws(source, mechanism)
     return mechanism
 
