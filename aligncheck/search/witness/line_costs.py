@@ -12,6 +12,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 
 ONE = n.Number(Fraction(1))
+NOTHING: n.Expr = n.Number(Fraction(0))
 
 
 def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, ...]:
@@ -25,7 +26,11 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
 
 
 def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool = False) -> n.Expr | None:
-    """A guess of what one line costs, by the scale of a draw."""
+    """A guess of what one line costs, by the scale of a draw; a divided draw costs a logarithm, too."""
+    by, rest = _divided(line)
+    if by is not None:
+        more = cost_of(spec, replace(line, op="+=", value=rest), draw, cautious)
+        return n.Call("ln", (by,)) if rest == NOTHING else more and n.Binary("+", n.Call("ln", (by,)), more)
     size = _most(spec, line, cautious)
     rate = None if draw is None else _rate(draw)
     if size is None or rate is None:
@@ -33,6 +38,21 @@ def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: b
     if isinstance(size, n.Conditional):
         return replace(size, otherwise=product((size.otherwise, 1), (rate, 1)))
     return product((size, 1), (rate, 1))
+
+
+def _divided(line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
+    """What a line divides its draw by, and what it adds."""
+    own = walk.moved_by(line)
+    by, rest = None, NOTHING
+    for e, plus in walk.signed_terms(line.value) if walk.renews(line) else ():
+        if by is None and isinstance(e, n.Binary) and e.op == "/" and e.left == own:
+            by = e.right
+        elif by is None and isinstance(e, n.Binary) and e.op == "*" and own in (e.left, e.right):
+            by = n.Binary("/", ONE, e.right if e.left == own else e.left)
+        else:
+            part = e if plus else n.Unary("-", e)
+            rest = part if rest == NOTHING else n.Binary("+", rest, part)
+    return by, rest
 
 
 def definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
