@@ -52,6 +52,7 @@ from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.theory import Theory
+from aligncheck.search.small_changes import small_changes
 from aligncheck.search.witness.witness_json import expression
 
 _FACTORS = (
@@ -109,10 +110,14 @@ def advice_for(
             found += _other_scales(mechanism, failure, verified, effort)
             if not found:
                 found += _other_claims(mechanism, chosen, failure, verified, effort)
+                found += _repaired(mechanism, failure, verified, effort)
         case Condition.OUTPUT:
             found += _ties(mechanism, verified, effort)
         case Condition.DEFINED | Condition.SCALES:
-            return tuple(_declarations(mechanism, failure, verified, effort))
+            found += _declarations(mechanism, failure, verified, effort)
+            return tuple(found or _repaired(mechanism, failure, verified, effort))
+        case Condition.COUNTABLE | Condition.INVARIANT:
+            return tuple(_repaired(mechanism, failure, verified, effort))
         case Condition.SUPPORT:
             pass
         case (
@@ -121,15 +126,15 @@ def advice_for(
             | Condition.FRESH
             | Condition.ACYCLIC
             | Condition.INJECTIVE
-            | Condition.COUNTABLE
             | Condition.HYPOTHESES
             | Condition.CALLS
-            | Condition.INVARIANT
         ):
             return ()
     found += _other_places(mechanism, failure, verified, effort)
     if not found:
         found += _other_lines(mechanism, failure, verified, effort)
+    if not found:
+        found += _repaired(mechanism, failure, verified, effort)
     others = list(_other_adjacencies(mechanism))
     # The kernel may think about densities for long.
     for name, changed in others[:1] if chosen is None and found else others:
@@ -138,6 +143,18 @@ def advice_for(
         if failure.excluded(changed) and verified(changed, effort):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
+
+
+def _repaired(mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort) -> Iterator[str]:
+    """The first small change with which the mechanism is verified."""
+    for change in small_changes(mechanism, failure.condition, failure.place):
+        if effort.is_over:
+            return
+        declared = change.changed.inputs != mechanism.inputs
+        mended = failure.excluded(change.changed) if declared else not failure.fails(change.changed)
+        if mended and verified(change.changed, effort):
+            yield f"verified {change.text}"
+            return
 
 
 def _ties(mechanism: Mechanism, verified: Verified, effort: Effort) -> Iterator[str]:

@@ -20,18 +20,21 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import (
     NOWHERE,
     Binary,
+    Call,
+    For,
     Gather,
     Index,
     Mechanism,
     Name,
     Number,
     OutField,
+    OverQueries,
     Queries,
     Sample,
     Sort,
 )
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import expressions_in, has_densities, statements_in
+from aligncheck.language.syntax.walk import expressions_in, has_densities, names_in, statements_in
 from aligncheck.search.discharge.choose import Chosen, choose, paths_of
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
@@ -322,7 +325,18 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
         part = f"{expr.of}[{unparse_expr(expr.index)}] is TAG and …"
         first = f"emit a record with `{expr.field}` in every branch, or " if expr.of == "out" else ""
         return f"{first}test first that such a record is there: `{part}`"
+    if isinstance(expr, Call) and expr.function in ("sqrt", "ln", "log2"):
+        least = "0" if expr.function == "sqrt" else "1"
+        shown = f"{expr.function}(max({unparse_expr(expr.args[0])}, {least}))"
+        return f"write `{shown}`, or exclude the others by `where`, `range [low, high]` or an `if` before it"
     if isinstance(expr, Index):
+        draws = [s for s in statements_in(mechanism.body) if isinstance(s, Sample) and s.name == expr.base]
+        if draws and draws[0].index is not None:
+            drawn = f"{expr.base}[{unparse_expr(draws[0].index)}]"
+            return f"what is drawn is `{drawn}`: read that one, or draw `{unparse_expr(expr)}`"
+        entry = _entry_of_round(mechanism, expr, at)
+        if entry is not None:
+            return entry
         indices = "an index is from 0 up, and less than the number of entries"
         return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
     if isinstance(expr, Gather):
@@ -337,6 +351,22 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
         "exclude it by `range [low, high]` where private answers are declared, by `where` for parameters, or "
         "by an `if` before it"
     )
+
+
+def _entry_of_round(mechanism: Mechanism, expr: Index, at: Span) -> str | None:
+    """How the entry of the round is read, inside a loop over a list, for who reads another one."""
+    for loop in statements_in(mechanism.body):
+        if not isinstance(loop, For):
+            continue
+        if not any(s.span.start <= at.start < s.span.end for s in statements_in(loop.body)):
+            continue
+        if isinstance(loop.over, OverQueries) and loop.over.base == expr.base and loop.index is not None:
+            others = "entries are counted from 0, and none stands before the first"
+            if names_in(expr.index):
+                test = f"0 <= {unparse_expr(expr.index)} and {unparse_expr(expr.index)} < len({expr.base})"
+                others = f"others are read under `if {test}:` only"
+            return f"write `{expr.base}[{loop.index}]` for the entry of this round; {others}"
+    return None
 
 
 def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:

@@ -121,8 +121,15 @@ def followed(advice: str, mechanism: Mechanism, text: str) -> str:
     if advice.startswith("verified where"):
         name = quoted.split()[0]
         return re.sub(rf"(?m)^(  {name} : \w+) where (.*)$", rf"\1 where (\2) and {quoted}", text)
+    whole = unparse(mechanism)
+    if "the scale" in advice:
+        name, before, *_ = replaced
+        return re.sub(rf"(?m)^( *{name}\b.* ~ \w+\(){re.escape(before)}", rf"\g<1>{quoted}", whole)
+    if advice.startswith("verified without the line"):
+        return whole.replace(f"  {quoted}\n", "")
+    if advice.startswith("verified without this `invariant`"):
+        return re.sub(r"(?m)^ *invariant .*\n", "", text)
     for line in replaced:
-        whole = unparse(mechanism)
         assert whole.count(f"  {line}\n") == 1
         return whole.replace(f"  {line}\n", f"  {quoted}\n")
     if advice.startswith("verified with"):
