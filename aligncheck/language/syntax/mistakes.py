@@ -330,7 +330,9 @@ def _function(stop: _Stop) -> SpecError | None:
     found = next((each for each in stop.line[: stop.place + 1] if each.text == "lambda"), None)
     if found is None or stop.section != "program":
         return None
-    return stop.fault("no-statement", "functions are not made here", found.span, WORDS["lambda"])
+    body = stop.own.partition("lambda")[2].partition(":")[2].strip()
+    advice = f"write `{body}` where it is used, as in `emit tag({body})`; {WORDS['lambda']}"
+    return stop.fault("no-statement", "functions are not made here", found.span, advice)
 
 
 # --- blocks and lines ---------------------------------------------------------------------------------------
