@@ -1963,7 +1963,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "a_measure_of_one_round",
         6,
-        spec("k = 0", "for i, y in q:", "  pass", "{}", "  k = k + 1", "emit done"),
+        spec("k = 0", "for i, y in q:", "  pass", "{}", "  k = 1 + k", "emit done"),
         "for i, y in q:\n    pass\n  while k <= 2:",
         "while k >= 0:",
         ("terminates",),

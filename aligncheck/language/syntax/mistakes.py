@@ -769,6 +769,8 @@ def _no_statement(stop: _Stop) -> SpecError | None:
         name = words[0].text if words else ""
         if stop.got.type == "LPAR" and len(words) > 1 and words[1] is stop.got:
             advice = f"to release a record write `emit {name}(…)`, to call a mechanism `x = {name}(…)`"
+            if "~" in [each.text for each in words]:
+                advice = f"an index stands in brackets: write `{name}[…] ~ …`"
         elif stop.got.type == "COMMA" and "=" in [each.text for each in words]:
             advice = "give each variable its value on a line of its own, or behind a `;`"
         elif stop.got.type == "COMPARE" and stop.got.text == "==":
