@@ -25,7 +25,7 @@ from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import has_densities
 
 JOBS = 2
-EFFORT = 400
+EFFORT = 320
 SECONDS = 10.0
 """For the proof of a mutant; one that takes longer counts as not verified. Proofs of the sample take less, so
 that on a machine as fast as this or faster no verdict depends on the clock."""
