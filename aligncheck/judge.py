@@ -87,7 +87,7 @@ class Judge:
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
             return tried.refuted(tried.shown)
-        witness = guess(mechanism, tried.chosen, callees, called)
+        first = witness = guess(mechanism, tried.chosen, callees, called)
         try:
             answer = decide(mechanism, witness, self._in_time)
             for _ in range(ROUNDS):
@@ -96,7 +96,6 @@ class Judge:
                     break
                 witness, answer = other, decide(mechanism, other, self._in_time)
             if isinstance(answer, Rejected) and answer.condition in HELPED:
-                first = guess(mechanism, tried.chosen, callees, called)
                 for other in more_witnesses(mechanism, first, witness, self._in_time):
                     said = decide(mechanism, other, self._in_time)
                     if isinstance(said, Accepted):
