@@ -61,6 +61,7 @@ RUN_BY: dict[str, tuple[str, ...]] = {
             "digits",
             "exact_noise",
             "exactly",
+            "gaussian",
             "logistic",
             "noise",
             "refined",

@@ -32,7 +32,7 @@ class UniformRests(Rests):
         self._known = dict(first)
 
     def _longer(self, value: int, known: int, count: int) -> int:
-        return _more(value, count - known, self._bits)
+        return more_digits(value, count - known, self._bits)
 
 
 def draw(bits: Bits) -> tuple[int, tuple[int, int]]:
@@ -48,7 +48,7 @@ def _reciprocal(bits: Bits) -> int:
     """The whole part of 1/V for a uniform V from 0 to 1."""
     known, drawn = 0, 0
     while True:
-        drawn, known = _more(drawn, _BITS, bits), known + _BITS
+        drawn, known = more_digits(drawn, _BITS, bits), known + _BITS
         one = 1 << known
         if drawn and one // (drawn + 1) == -(-one // drawn) - 1:
             return one // (drawn + 1)
@@ -59,7 +59,7 @@ def _kept(whole: int, bits: Bits) -> tuple[int, int] | None:
     limit = 5 * (whole * (whole + 1) or 1)
     known, rest, drawn = 0, 0, 0
     while True:
-        rest, drawn, known = _more(rest, _BITS, bits), _more(drawn, _BITS, bits), known + _BITS
+        rest, drawn, known = more_digits(rest, _BITS, bits), more_digits(drawn, _BITS, bits), known + _BITS
         x = whole << known | rest
         if 6 * (drawn + 1) * ((1 << 2 * known) + (x + 1) ** 2) <= limit << 3 * known:
             return rest, known
@@ -67,7 +67,7 @@ def _kept(whole: int, bits: Bits) -> tuple[int, int] | None:
             return None
 
 
-def _more(value: int, count: int, bits: Bits) -> int:
+def more_digits(value: int, count: int, bits: Bits) -> int:
     """A whole number with `count` fair digits behind it."""
     length = (count + 7) // 8
     return value << count | int.from_bytes(bits.draw(length), "little") >> (8 * length - count)

@@ -1,5 +1,5 @@
 """Exact draws, many at once: of geometric and discrete Laplace noise, made as in `exactly`, digit by digit;
-and of the digits of real-valued noise (see `refined`).
+of discrete Gaussian noise, as in `gaussian`; and of the digits of real-valued noise (see `refined`).
 
 Each event compares a uniform byte with the leading 8 binary digits of its probability, and reads further bits
 only where the two are equal. No draw depends on a float.
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.exactly import Geometric
+from aligncheck.runtime.gaussian import TABLED, DiscreteGaussian, keeping
 from aligncheck.runtime.refined import DigitEvents, Rests
 from aligncheck.runtime.thresholds import Event
 
@@ -28,6 +29,8 @@ LIMB = 62
 """So many digits, read as a whole number, fit into an entry of such an array."""
 
 _CHUNK = 1 << 16
+_FEW = 256
+"""So few sizes are kept or not one by one, which needs no table."""
 _IN_A_ROW = 16
 _AHEAD = 1 << 10
 """Digits of single numbers, asked for in their order, are drawn for so many numbers ahead."""
@@ -62,6 +65,11 @@ def draws(sampler: Geometric, count: int, bits: Bits) -> Integers:
 def two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
     """`count` independent integers whose sizes are as draws would be, if 0 were not counted twice."""
     return _in_chunks(count, lambda some: _two_sided(sampler, some, bits))
+
+
+def gaussians(sampler: DiscreteGaussian, count: int, bits: Bits) -> Integers:
+    """`count` independent draws of discrete Gaussian noise."""
+    return _in_chunks(count, lambda some: _gaussians(sampler, some, bits))
 
 
 def with_signs(sampler: Geometric, count: int, bits: Bits) -> Integers:
@@ -107,6 +115,33 @@ def _two_sided(sampler: Geometric, count: int, bits: Bits) -> Integers:
         drawn[redo] = sign * again
         redo = redo[(sign < 0) & (again == 0)]  # zero has no sign: count it once
     return drawn
+
+
+def _gaussians(sampler: DiscreteGaussian, count: int, bits: Bits) -> Integers:
+    drawn: Any = np.zeros(count, dtype=np.int64)
+    redo: Any = np.arange(count)
+    while len(redo):
+        again = _two_sided(sampler.sizes, len(redo), bits)
+        if again.dtype == object:
+            drawn = drawn.astype(object, copy=False)
+        drawn[redo] = again
+        redo = redo[~_kept(sampler, abs(again), bits)]
+    return drawn
+
+
+def _kept(sampler: DiscreteGaussian, sizes: Integers, bits: Bits) -> NDArray[np.bool_]:
+    """Which are kept. Where the table does not decide, further digits do."""
+    drawn = np.frombuffer(bits.draw(TABLED // 8 * len(sizes)), dtype="<u4").astype(np.int64)
+    if len(sizes) <= _FEW:
+        kept, open_ = np.zeros(len(sizes), dtype=np.bool_), np.arange(len(sizes))
+    else:
+        low, high = map(np.array, keeping(sampler))
+        parts = np.minimum(sizes // sampler.part, len(low) - 1).astype(np.int64)
+        kept = drawn < low[parts]
+        open_ = np.flatnonzero(~kept & (drawn < high[parts]))
+    for place in open_.tolist():
+        kept[place] = sampler.kept(int(sizes[place]), drawn.item(place), bits)
+    return kept
 
 
 def _draws(sampler: Geometric, count: int, bits: Bits) -> Integers:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, overload
 
-from aligncheck.runtime import cauchy, logistic
+from aligncheck.runtime import cauchy, gaussian, logistic
 from aligncheck.runtime.bits import Bits, SystemBits, below
 from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
+from aligncheck.runtime.gaussian import DiscreteGaussian
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests
 
@@ -52,28 +54,32 @@ class _OneByOne:
 
     Each is given once. A process that is forked in the middle of a run makes its own, so that no two
     processes share noise.
+
+    Args:
+        one: makes one draw.
+        sampler: makes several, by the function of `digits` that is called `many`.
     """
 
-    def __init__(self, sampler: Geometric, *, signed: bool) -> None:
+    def __init__(self, one: Callable[[Bits], int], many: str, sampler: Geometric | DiscreteGaussian) -> None:
+        self._one = one
+        self._many = many
         self._sampler = sampler
-        self._signed = signed
         self._asked = 0
         self._block: list[int] = []
         self._process = 0
 
     def next(self, bits: Bits) -> int:
-        """What the sampler draws; where it is `signed`, with a sign as a further binary digit, the last."""
+        """One draw."""
         if self._block and self._process == os.getpid():
             return self._block.pop()
         self._asked += 1
         if self._asked <= _SINGLE:
-            drawn = self._sampler.draw(bits)
-            return drawn << 1 | below(2, bits) if self._signed else drawn
+            return self._one(bits)
         from aligncheck.runtime import digits
 
-        many = digits.with_signs if self._signed else digits.draws
         size = min(_BLOCK, _SINGLE << (self._asked - _SINGLE))
-        self._block, self._process = many(self._sampler, size, bits).tolist(), os.getpid()
+        made = getattr(digits, self._many)(self._sampler, size, bits)
+        self._block, self._process = made.tolist(), os.getpid()
         return self._block.pop()
 
 
@@ -82,14 +88,14 @@ class _Scaled:
 
     def __init__(self, scale: Real, step: Real) -> None:
         width = rational(scale, "a noise scale")
-        rate = short_rate(rational(step, "the step of discrete noise") / width)
+        self.rate = rate = short_rate(rational(step, "the step of discrete noise") / width)
         self.scale = scale
         self.step = step
         self.steps = steps = Geometric.of_rate(rate)
         self.below = DigitEvents(rate)
         self.in_wide = DigitEvents(rate * (1 << len(steps.digits)))
-        self.one_sided = _OneByOne(steps, signed=False)
-        self.with_sign = _OneByOne(steps, signed=True)
+        self.one_sided = _OneByOne(steps.draw, "draws", steps)
+        self.with_sign = _OneByOne(lambda bits: steps.draw(bits) << 1 | below(2, bits), "with_signs", steps)
 
     def two_sided(self, bits: Bits) -> int:
         """An integer whose size is distributed as a geometric draw would be, if 0 were not counted twice."""
@@ -97,6 +103,15 @@ class _Scaled:
             drawn = self.with_sign.next(bits)
             if drawn != 1:  # zero has no sign: count it once
                 return -(drawn >> 1) if drawn & 1 else drawn >> 1
+
+    @cached_property
+    def normal(self) -> DiscreteGaussian:
+        """Gaussian noise with the scale as its standard deviation, on the steps."""
+        return DiscreteGaussian.of_variance(1 / self.rate**2)
+
+    @cached_property
+    def normal_one(self) -> _OneByOne:
+        return _OneByOne(self.normal.draw, "gaussians", self.normal)
 
     def is_for(self, scale: Real, step: Real) -> bool:
         return _same(self.scale, scale) and _same(self.step, step)
@@ -175,6 +190,18 @@ class _ExactNoise:
 
         return self._multiples(draws(self._scaled(scale, step).steps, count, self._bits), step)
 
+    @overload
+    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+        return step * self._scaled(scale, step).normal_one.next(self._bits)
+
+    def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        from aligncheck.runtime.digits import gaussians
+
+        return self._multiples(gaussians(self._scaled(scale, step).normal, count, self._bits), step)
+
     def _multiples(self, steps: Integers, step: Real) -> Sequence[Any]:
         from aligncheck.runtime.vectors import ExactVector
 
@@ -251,6 +278,12 @@ class LatticeNoise(_ExactNoise):
     def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
         return self.discrete_exponentials(scale, self.gamma, count)
 
+    def gaussian(self, scale: Real) -> Real:
+        return self.discrete_gaussian(scale, self.gamma)
+
+    def gaussians(self, scale: Real, count: int) -> Sequence[Real]:
+        return self.discrete_gaussians(scale, self.gamma, count)
+
     cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
     gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
     uniform, uniforms = [_no_lattice("uniform noise")] * 2
@@ -312,9 +345,14 @@ class RefinedNoise(_ExactNoise):
         return RefinedNumber(drawn, self._fine, {(Rests(scaled.below, self._bits), 0): 1})
 
     def cauchy(self, scale: Real) -> Any:
-        whole, first = cauchy.draw(self._bits)
-        unit = _unit(scale)
-        drawn = RefinedNumber(whole, unit, {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
+        return self._of_size(cauchy.draw(self._bits), scale)
+
+    def gaussian(self, scale: Real) -> Any:
+        return self._of_size(gaussian.draw(self._bits), scale)
+
+    def _of_size(self, size: tuple[int, tuple[int, int]], scale: Real) -> Any:
+        whole, first = size
+        drawn = RefinedNumber(whole, _unit(scale), {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
         return -drawn if below(2, self._bits) else drawn
 
     def gumbel(self, scale: Real) -> Any:
@@ -349,6 +387,9 @@ class RefinedNoise(_ExactNoise):
 
     def cauchys(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.cauchy(scale) for _ in range(count)])
+
+    def gaussians(self, scale: Real, count: int) -> Sequence[Any]:
+        return _together([self.gaussian(scale) for _ in range(count)])
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.gumbel(scale) for _ in range(count)])

@@ -116,7 +116,7 @@ def choice(weights: Sequence[tuple[Fraction, Fraction]], bits: Bits) -> int:
                 break
             drawn -= len(some) << (size - least)
         factor, log = weights[place]
-        if _happens(factor / Fraction(2) ** size, greatest - log, bits):
+        if happens(factor / Fraction(2) ** size, greatest - log, bits):
             return place
 
 
@@ -145,7 +145,7 @@ def _sizes(weights: Sequence[tuple[Fraction, Fraction]], greatest: Fraction) -> 
         yield (most - log.numerator * (per // log.denominator)) * LOG2_E // per >> 64
 
 
-def _happens(factor: Fraction, exponent: Fraction, bits: Bits) -> bool:
+def happens(factor: Fraction, exponent: Fraction, bits: Bits) -> bool:
     """True with probability factor * exp(-exponent), which is at most 1."""
     spare = max(factor.numerator.bit_length() - factor.denominator.bit_length() + 1, 0)
 
@@ -162,7 +162,13 @@ def happens_within(bounds: Callable[[int], tuple[int, int]], bits: Bits) -> bool
 
     `bounds(precision)` are whole numbers at most and at least the probability times 2^precision.
     """
-    precision, drawn = _FIRST_BITS, int.from_bytes(bits.draw(_FIRST_BITS // 8), "little")
+    return happens_from(bounds, int.from_bytes(bits.draw(_FIRST_BITS // 8), "little"), _FIRST_BITS, bits)
+
+
+def happens_from(bounds: Callable[[int], tuple[int, int]], drawn: int, precision: int, bits: Bits) -> bool:
+    """The same, where the first `precision` binary digits of the uniform number that decides are `drawn`;
+    `precision` is a multiple of 8.
+    """
     while True:
         low, high = bounds(precision)
         if drawn < low:

@@ -60,6 +60,9 @@ class Noise(Protocol):
     def cauchy(self, scale: Real) -> Real:
         """Density proportional to 1 / (1 + (x/scale)^2) on the reals."""
 
+    def gaussian(self, scale: Real) -> Real:
+        """Density proportional to exp(-(x/scale)^2/2) on the reals."""
+
     def gumbel(self, scale: Real) -> Real:
         """Density exp(-z - exp(-z)) / scale with z = x/scale on the reals."""
 
@@ -86,6 +89,13 @@ class Noise(Protocol):
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         """Probability proportional to exp(-|x|/scale) on the multiples x of `step`."""
 
+    @overload
+    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+        """Probability proportional to exp(-(x/scale)^2/2) on the multiples x of `step`."""
+
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
         """An index, with probability proportional to the exponential of the number beside it."""
 
@@ -103,6 +113,9 @@ class Noise(Protocol):
 
     def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `cauchy`, in order."""
+
+    def gaussians(self, scale: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `gaussian`, in order."""
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `gumbel`, in order."""
@@ -130,6 +143,13 @@ class Noise(Protocol):
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
         """`count` draws of `discrete_laplace`, in order."""
 
+    @overload
+    def discrete_gaussians(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
+    @overload
+    def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
+    def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `discrete_gaussian`, in order."""
+
 
 def _several(one: str) -> Any:
     def several(self: object, *given: Any) -> list[Any]:
@@ -148,9 +168,10 @@ class OneByOne:
         return function
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
-    gumbels, uniforms = map(_several, ("gumbel", "uniform"))
+    gaussians, gumbels, uniforms = map(_several, ("gaussian", "gumbel", "uniform"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
     discrete_exponentials, discrete_laplaces = map(_several, ("discrete_exponential", "discrete_laplace"))
+    discrete_gaussians = _several("discrete_gaussian")
 
 
 class FloatingNoise(OneByOne):
@@ -203,6 +224,11 @@ class FloatingNoise(OneByOne):
         magnitude = math.tan(math.pi / 2 * (self._bits.getrandbits(53) + 0.5) * 2.0**-53) * at_least(scale)
         return magnitude if self._bits.getrandbits(1) else -magnitude
 
+    def gaussian(self, scale: Real) -> float:
+        # Box and Muller 1958: the square of the distance from 0 in the plane is twice a unit exponential.
+        angle = 2 * math.pi * (self._bits.getrandbits(53) * 2.0**-53)
+        return math.sqrt(2 * self._unit_exponential()) * math.cos(angle) * at_least(scale)
+
     def gumbel(self, scale: Real) -> float:
         return -math.log(self._positive_exponential()) * at_least(scale)
 
@@ -234,6 +260,20 @@ class FloatingNoise(OneByOne):
         # The difference of two independent geometric variables with the same rate is discrete Laplace.
         rate = self._rate(scale, step)
         return step * (self._failures(rate) - self._failures(rate))
+
+    @overload
+    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+        # By rejection, as in `gaussian`.
+        deviation = 1 / self._rate(scale, step)
+        width = math.floor(deviation) + 1
+        while True:
+            drawn = self.discrete_laplace(width, 1)
+            excess = (abs(drawn) - deviation * deviation / width) / deviation
+            if excess * excess <= 2 * self._unit_exponential():
+                return step * drawn
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
         # The greatest of sums with independent standard Gumbel noise: probabilities as they should be at any
@@ -341,6 +381,9 @@ class RecordedNoise(OneByOne):
     def cauchy(self, scale: Real) -> Real:
         return self._next("Cauchy", scale)
 
+    def gaussian(self, scale: Real) -> Real:
+        return self._next("Gauss", scale)
+
     def gumbel(self, scale: Real) -> Real:
         return self._next("Gumbel", scale)
 
@@ -367,6 +410,14 @@ class RecordedNoise(OneByOne):
     def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
     def discrete_laplace(self, scale: Real, step: Real) -> Real:
         value = self._next("DLap", scale, step)
+        return int(value) if isinstance(step, int) else value
+
+    @overload
+    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
+    @overload
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
+    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+        value = self._next("DGauss", scale, step)
         return int(value) if isinstance(step, int) else value
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:

@@ -36,6 +36,9 @@ _MOST_DRAWS = 50_000_000
 """Random numbers that are kept at once, at most (9 bytes each)."""
 
 
+_LONGEST_TABLE = 1 << 20
+
+
 class TooManyPaths(Exception):  # noqa: N818 - the caller has another way
     """The program cannot be run by paths, or it would not pay."""
 
@@ -229,6 +232,11 @@ class _LaneNoise(OneByOne):
     def gumbel(self, scale: Any) -> Lane:
         return Lane(-np.log(self._positive_unit()) * at_least(scale), self._split)
 
+    def gaussian(self, scale: Any) -> Lane:
+        # As FloatingNoise does, with an angle that is uniform as exp(-E) is for a unit exponential E.
+        radius, angle = np.sqrt(2 * self._unit()), 2 * np.pi * np.exp(-self._unit())
+        return Lane(radius * np.cos(angle) * at_least(scale), self._split)
+
     def uniform(self, scale: Any) -> Lane:
         return Lane(np.exp(-self._unit()) * at_least(scale), self._split)
 
@@ -249,6 +257,17 @@ class _LaneNoise(OneByOne):
         rate = self._rate(scale, step)
         difference = np.floor(self._unit() / rate) - np.floor(self._unit() / rate)
         return Lane(difference * float(step), self._split)
+
+    def discrete_gaussian(self, scale: Any, step: Any) -> Lane:
+        # By inversion. Beyond nine deviations there is less than 1e-18.
+        deviation = 1 / self._rate(scale, step)
+        end = math.ceil(9 * deviation) + 1
+        if end > _LONGEST_TABLE:
+            raise TooManyPaths("a table of too many steps")
+        steps = np.arange(-end, end + 1)
+        below = np.cumsum(np.exp(-((steps / deviation) ** 2) / 2))
+        drawn = np.searchsorted(below, np.exp(-self._unit()) * below[-1])
+        return Lane((np.minimum(drawn, 2 * end) - end) * float(step), self._split)
 
     def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
         # As FloatingNoise does: the greatest sum with Gumbel noise.
