@@ -15,6 +15,7 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
+from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
@@ -77,6 +78,7 @@ class Judge:
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
+        only_pure(source, mechanism, "the proof")
         mechanism, callees = self.with_callees(mechanism, source)
         return self._judged(mechanism, source, callees, called=False)
 
@@ -147,6 +149,7 @@ class Judge:
 
     def _callee(self, contract: Contract, use: Use, source: Source) -> JudgedCallee:
         try:
+            only_pure(contract.source, contract.mechanism, "the proof")
             mechanism, callees = self.with_callees(contract.mechanism, contract.source)
             verdict = self._judged(mechanism, contract.source, callees, called=True)
         except SpecError as error:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import rewrite
 from aligncheck.language.syntax.walk import (
     align_expressions,
     expressions_in,
@@ -123,8 +124,7 @@ def renamed(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
         mechanism,
         name="another",
         inputs=tuple(_renamed(item, {**table, "value": clauses}) for item in mechanism.inputs),
-        privacy=_renamed(mechanism.privacy, table),
-        most=None if mechanism.most is None else _renamed(mechanism.most, table),
+        claim=_renamed(mechanism.claim, table),
         body=tuple(_renamed(s, table) for s in mechanism.body),
         align=tuple(_renamed(item, table) for item in mechanism.align),
     )
@@ -308,8 +308,7 @@ class _Rewriter:
         return replace(
             whole,
             inputs=tuple(self._input(item) for item in whole.inputs),
-            privacy=self._expr(whole.privacy),
-            most=None if whole.most is None else self._expr(whole.most),
+            claim=rewrite.claimed(whole.claim, self._expr),
             body=self._block(whole.body),
             align=tuple(new for item in whole.align for new in self._item(item)),
         )

@@ -24,13 +24,14 @@ def describing(spec: str | None, reference: Reference) -> Mechanism | None:
     """
     if spec is not None:
         from aligncheck.language.check import check
+        from aligncheck.language.check.scope import only_pure
         from aligncheck.language.diagnostics import SpecError
         from aligncheck.language.syntax.parse import parse
         from aligncheck.language.syntax.read import read_source
 
         try:
             source = read_source(spec)
-            return check(source, parse(source))
+            return only_pure(source, check(source, parse(source)), "the choice of arguments")
         except SpecError as error:
             raise CommandError(
                 f"`--spec {spec}`: {error.diagnostic.message}", f"aligncheck verify {spec}"

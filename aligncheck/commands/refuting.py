@@ -113,6 +113,7 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
 
 def _refute(job: Job) -> Refutation:
     from aligncheck.language.check.further import checked
+    from aligncheck.language.check.scope import only_pure
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.refutation.findings import Refutation, Unfinished
@@ -123,7 +124,7 @@ def _refute(job: Job) -> Refutation:
     try:
         source = read_source(job.path)
         text = source.text
-        mechanism = checked(source)
+        mechanism = only_pure(source, checked(source), "the search for violations")
         fixed = _fixed(mechanism, job.settings)
     except SpecError as error:
         seconds = time.monotonic() - start

@@ -45,7 +45,10 @@ def judged(spec: n.Mechanism, witness: Witness, decider: Decider, symbols: Symbo
     """The decision, by a decider that was asked nothing yet. Raises Reject."""
     well_formed_witness(witness)
     decider.needs = {each[0]: each[1:] for each in witness.needs if each}
-    return Kernel(well_formed(spec), witness, decider, symbols).judged()
+    claim = well_formed(spec).claim
+    if not isinstance(claim, n.Pure):
+        raise Reject("language", claim.span, "a claim in δ or ρ")
+    return Kernel(spec, witness, decider, symbols).judged()
 
 
 class Kernel(Inputs):

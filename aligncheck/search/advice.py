@@ -33,6 +33,7 @@ from aligncheck.language.syntax.nodes import (
     Number,
     OverQueries,
     Parameter,
+    Pure,
     Queries,
     Sample,
     Shift,
@@ -394,7 +395,7 @@ def _other_claims(
         if (chosen is None or _keeps(chosen, larger, most, (), effort)) and not effort.is_over:
             privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
             bound = None if most is None else _expression(most)
-            if verified(replace(mechanism, privacy=privacy, most=bound), effort):
+            if verified(replace(mechanism, claim=Pure(privacy, bound)), effort):
                 how = "needs" if factor is not None and factor == failure.times else "verified for"
                 yield f"{how} `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
                 break

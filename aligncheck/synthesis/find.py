@@ -18,6 +18,7 @@ from itertools import islice
 from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
+from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -99,7 +100,7 @@ def find_alignment(
     Raises SpecError for what is no spec, and for calls of what is not VERIFIED.
     """
     bare = with_alignment(source, ())
-    mechanism = check(bare, parse(bare))
+    mechanism = only_pure(bare, check(bare, parse(bare)), "the search for alignments")
     start = time.monotonic()
     search = _AlignmentSearch(bare, mechanism, deadline, effort)
     try:

@@ -14,6 +14,7 @@ from itertools import islice, product, takewhile
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
+from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -179,7 +180,9 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
     Raises SpecError for what is no spec.
     """
     judge = Judge(deadline, explain=False, search=False)
-    mechanism, _ = judge.with_callees(check(source, parse(source)), source)
+    mechanism, _ = judge.with_callees(
+        only_pure(source, check(source, parse(source)), "the search for a claim"), source
+    )
     whole = mechanism.privacy if mechanism.most is None else mechanism.most
     runs = costs(mechanism)
     most = dearest(mechanism, runs)
@@ -362,8 +365,7 @@ def _free(
             mechanism,
             inputs=(*mechanism.inputs, *positive),
             body=statements(mechanism.body, scaled),
-            privacy=claim,
-            most=None,
+            claim=n.Pure(claim),
             expect=None,
         )
         if verified(judge, Source(source.path, unparse(other))):

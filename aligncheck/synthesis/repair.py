@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
+from aligncheck.language.check.scope import only_pure
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -45,7 +46,7 @@ def repairs(source: Source, deadline: float) -> Iterator[Repair]:
 
     Raises SpecError for what is no spec.
     """
-    mechanism = check(source, parse(source))
+    mechanism = only_pure(source, check(source, parse(source)), "the search for repairs")
     judge = Judge(deadline, explain=False, search=False)
     if verified(judge, source):
         return

@@ -28,7 +28,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Span
-from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number
+from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number, Pure
 from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 
@@ -64,7 +64,14 @@ def _verdict(order: str, argument: str, text: str) -> Verdict:
     expected = text.partition("expect ")[2].strip()
     verdict, _, at = expected.partition(" at ")
     mechanism = Mechanism(
-        "toy", "", (), (), Number(Fraction(1)), (), (), Expectation(verdict, at or None) if verdict else None
+        "toy",
+        "",
+        (),
+        (),
+        Pure(Number(Fraction(1))),
+        (),
+        (),
+        Expectation(verdict, at or None) if verdict else None,
     )
     here = Label(Span(0, len(order)), "here")
     match order:

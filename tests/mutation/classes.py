@@ -83,7 +83,7 @@ def _op(expr: n.Expr) -> str:
 def weaker_claim(before: n.Mechanism, after: n.Mechanism) -> bool:
     """The claim is twice that of the spec, which bounds a cost and so is not negative."""
     twice = n.Binary("*", n.Number(Fraction(2)), before.privacy)
-    return after == replace(before, privacy=twice)
+    return after == replace(before, claim=replace(before.pure, epsilon=twice))
 
 
 # --- inputs -------------------------------------------------------------------------------------------------

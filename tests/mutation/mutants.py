@@ -173,11 +173,11 @@ class _Vocabulary:
 
 def _changes(site: Site, names: _Vocabulary) -> Iterator[Change]:
     match site.node:
-        case n.Mechanism(privacy=privacy):
-            yield "claim-halved", replace(site.node, privacy=_half(privacy))
-            yield "claim-doubled", replace(site.node, privacy=_twice(privacy))
-            if site.node.most is not None:
-                yield "bound-halved", replace(site.node, most=_half(site.node.most))
+        case n.Pure(epsilon=claimed, most=most):
+            yield "claim-halved", replace(site.node, epsilon=_half(claimed))
+            yield "claim-doubled", replace(site.node, epsilon=_twice(claimed))
+            if most is not None:
+                yield "bound-halved", replace(site.node, most=_half(most))
         case n.Parameter() | n.PublicVector() | n.Queries():
             yield from _of_input(site.node)
         case n.Choose() | n.Logistic():

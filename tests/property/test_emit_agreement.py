@@ -61,7 +61,7 @@ class Programs:
         )
         numbers: list[n.Expr] = [n.Name(self.real), n.Name(self.whole), n.Name(self.one)]
         body = self.block(numbers, 3, 5)
-        return n.Mechanism("generated", "", (), inputs, num(1), body, ())
+        return n.Mechanism("generated", "", (), inputs, n.Pure(num(1)), body, ())
 
     def case(self) -> Case:
         rng = self.rng

@@ -78,7 +78,7 @@ class Programs:
             body += self.draws(name)
         for name in self.rng.sample(["best", "winner", "chosen", "other"], 3):
             body += self.selection(name)
-        return n.Mechanism("generated", "", (), inputs, num(1), tuple(body), ())
+        return n.Mechanism("generated", "", (), inputs, n.Pure(num(1)), tuple(body), ())
 
     def case(self) -> Case:
         """Few different values, so that there are ties."""

@@ -203,17 +203,21 @@ EXPECTATIONS = st.sampled_from(
         n.Expectation("error", "unknown-name"),
     )
 )
+CLAIMS = st.one_of(
+    st.builds(n.Pure, EXPRESSIONS, st.none() | EXPRESSIONS),
+    st.builds(n.Approximate, EXPRESSIONS, EXPRESSIONS),
+    st.builds(n.Concentrated, EXPRESSIONS),
+)
 MECHANISMS = st.builds(
     n.Mechanism,
     NAMES,
     st.lists(WORDS, max_size=12).map(" ".join),
     some_of(REMARKS, 0),
     some_of(INPUTS, 0),
-    EXPRESSIONS,
+    CLAIMS,
     some_of(STATEMENTS),
     some_of(ALIGN_ITEMS, 0),
     st.none() | EXPECTATIONS,
-    most=st.none() | EXPRESSIONS,
 )
 
 

@@ -461,7 +461,7 @@ def test_texts_of_a_spec_cannot_break_out_of_the_file() -> None:
         doc='ends """ and \\" with \\ and "',
         remarks=('"""; import os; """', "\u2028 \x00 ε"),
         inputs=mechanism.inputs,
-        privacy=mechanism.privacy,
+        claim=mechanism.claim,
         body=mechanism.body,
         align=mechanism.align,
     )

@@ -333,7 +333,7 @@ def test_sorts_are_the_least_that_all_assignments_allow() -> None:
 def test_what_only_groups_nodes_is_no_node(group: type[n.Node]) -> None:
     spec = mechanism(PROGRAM, "eta += q[0] - q'[0]")
     nothing: Any = group()
-    for tree in (replace(spec, body=(nothing, *spec.body)), replace(spec, privacy=nothing)):
+    for tree in (replace(spec, body=(nothing, *spec.body)), replace(spec, claim=nothing)):
         answer = decide(tree, Witness())
         assert isinstance(answer, Rejected)
         assert answer.condition == "form"

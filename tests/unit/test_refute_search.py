@@ -13,7 +13,7 @@ from small_specs import mechanism
 
 from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.check import check
-from aligncheck.language.syntax.nodes import Binary, Mechanism, Number
+from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
@@ -51,7 +51,7 @@ def start(of: Mechanism, length: int) -> Scenario:
 
 def replace_claim(of: Mechanism) -> Mechanism:
     """The mechanism with half its claim."""
-    return replace(of, privacy=Binary("/", of.privacy, Number(Fraction(2))))
+    return replace(of, claim=Pure(Binary("/", of.privacy, Number(Fraction(2)))))
 
 
 def exactly(value: Fraction) -> Ball:

@@ -495,7 +495,8 @@ def test_a_claim_of_the_output_is_shown_with_its_bound() -> None:
     source, verdict = verified()
     each = nodes.Binary("*", nodes.Name("eps"), nodes.OutCount("above"))
     text = result_text(
-        source, replace(verdict, mechanism=replace(verdict.mechanism, privacy=each, most=nodes.Name("eps")))
+        source,
+        replace(verdict, mechanism=replace(verdict.mechanism, claim=nodes.Pure(each, nodes.Name("eps")))),
     )
     assert "privacy  `eps*out.count(above)`, at most `eps`, for every `q`" in text
     assert "noise  cost of one  share of bound  paid" in text

@@ -923,10 +923,9 @@ class _Class:
             "",
             (),
             tuple(inputs),
-            claim if cost is None else cost,
+            nodes.Pure(claim) if cost is None else nodes.Pure(cost, claim),
             body,
             (),
-            most=None if cost is None else claim,
             functions=tuple(self.functions.values()),
         )
 

@@ -12,9 +12,9 @@ from aligncheck.language.check.sort_inference import check_sorts
 from aligncheck.language.check.stated_density import check_densities
 from aligncheck.language.check.symbol_table import SymbolTable, symbols_of
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.nodes import Mechanism, Pure
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.walk import gathered_in_full
+from aligncheck.language.syntax.walk import claimed_in, gathered_in_full
 
 
 def check(source: Source, mechanism: Mechanism, read: Read = read_source) -> Mechanism:
@@ -44,9 +44,9 @@ def _check_names(source: Source, mechanism: Mechanism, symbols: SymbolTable) -> 
     reader = Reader(source, symbols)
     for item in mechanism.inputs:
         reader.declaration(item)
-    reader.read(mechanism.privacy, Place("in `privacy`", public=True, output=True))
-    if mechanism.most is not None:
-        reader.read(mechanism.most, Place("in `privacy`", public=True))
+    spoken = isinstance(mechanism.claim, Pure)  # which alone may speak of the output, in its first part
+    for number, each in enumerate(claimed_in(mechanism.claim)):
+        reader.read(each, Place("in `privacy`", public=True, output=spoken and not number))
     flow = ProgramFlow(reader)
     flow.check(mechanism.body)
     AlignmentNames(reader, flow.at_draws, gathered_in_full(mechanism.body)).check(mechanism.align)

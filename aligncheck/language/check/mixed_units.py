@@ -64,7 +64,8 @@ class _Inference:
 
     def _declared(self, body: tuple[n.Stmt, ...]) -> None:
         """Answers and what bounds their moves; the claim, and the whole numbers that it is divided by."""
-        claimed = names_in(self.mechanism.privacy)
+        claim = self.mechanism.claim
+        claimed = frozenset() if isinstance(claim, n.Concentrated) else names_in(claim.epsilon)
         whole, moves = set(), set[str]()
         for item in self.mechanism.inputs:
             match item:

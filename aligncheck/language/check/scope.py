@@ -12,28 +12,30 @@ from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
-from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
 
 
 def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
-    """Raises SpecError where the claim has a δ, or depends on the output otherwise than by counts, or without
-    a bound.
+    """Raises SpecError where a claim in ε has a δ, or a claim depends on the output otherwise than by counts,
+    or without a bound.
     """
-    for claim in (mechanism.privacy, mechanism.most):
-        for part in subexpressions(claim) if claim is not None else ():
+    claimed = mechanism.claim
+    most = claimed.most if isinstance(claimed, n.Pure) else claimed
+    for claim in claimed_in(claimed):
+        for part in subexpressions(claim):
             match part:
-                case n.Name("delta"):
+                case n.Name("delta") if isinstance(claimed, n.Pure):
                     raise scope_fault(source, "delta", DELTA, part.span)
                 case n.OutIs() | n.OutField() | n.Name("out"):
                     raise scope_fault(source, "out", OUTPUT_COST, part.span)
-                case n.OutCount() if claim is mechanism.most:
+                case n.OutCount() if claim is most or most is claimed:
                     raise scope_fault(source, "out", OUTPUT_BOUND, part.span)
-                case n.OutCount() if mechanism.most is None:
+                case n.OutCount() if most is None:
                     raise fault(
                         source,
                         "unbounded-claim",
                         "a claim that speaks of the output needs a bound",
-                        mechanism.privacy.span,
+                        claim.span,
                         help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
                     )
                 case (
@@ -47,6 +49,17 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
                     | n.OutCount()
                 ):
                     pass
+
+
+def only_pure(source: Source, mechanism: n.Mechanism, what: str) -> n.Mechanism:
+    """The mechanism, if it claims ε. Raises SpecError for what is not done for other claims; `what` is the
+    subject of the sentence that says so.
+    """
+    if isinstance(mechanism.claim, n.Pure):
+        return mechanism
+    raise fault(
+        source, "scope", f"{what} knows claims in ε only", mechanism.claim.span, help="write `privacy eps`"
+    )
 
 
 def check_redraws(source: Source, mechanism: n.Mechanism) -> None:

@@ -20,7 +20,7 @@ from aligncheck.language.syntax.nodes import (
     Sort,
 )
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
+from aligncheck.language.syntax.walk import claimed_in, names_in, own_expressions, statements_in
 
 _WHOLE = ("abs", "min", "max", "clip")
 _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth value"}
@@ -201,9 +201,8 @@ class _Checker:
         self._body = mechanism.body
         for item in mechanism.inputs:
             self._declaration(item)
-        self._number(mechanism.privacy, _Scope(), "the claimed privacy")
-        if mechanism.most is not None:
-            self._number(mechanism.most, _Scope(), "the bound of the claimed privacy")
+        for each in claimed_in(mechanism.claim):
+            self._number(each, _Scope(), "the claimed privacy")
         for statement in statements_in(mechanism.body):
             self._statement(statement)
         self._alignment(mechanism.align)

@@ -11,7 +11,13 @@ from typing import TypeAlias
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import expressions_in, has_densities, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    expressions_in,
+    has_densities,
+    statements_in,
+    subexpressions,
+)
 
 _Draw: TypeAlias = n.Choose | n.Logistic
 
@@ -26,7 +32,7 @@ def check_densities(source: Source, mechanism: n.Mechanism) -> None:
     first = next(s for s in statements_in(mechanism.body) if isinstance(s, _Draw))
     _not_mixed(source, mechanism, first)
     _at_top_level(source, mechanism)
-    for part in subexpressions(mechanism.privacy):
+    for part in (part for each in claimed_in(mechanism.claim) for part in subexpressions(each)):
         if isinstance(part, n.OutCount):
             raise fault(
                 source,

@@ -155,18 +155,17 @@ class Builder:
         return mechanism
 
     def mechanism(self, c: _Children) -> n.Mechanism:
-        (name, doc), opening, inputs, (privacy, most), body, align, expected = c
+        (name, doc), opening, inputs, claim, body, align, expected = c
         expect, also_refuted = expected or (None, False)
         return n.Mechanism(
             name.text,
             doc,
             self._remarks,
             tuple(inputs or ()),
-            privacy,
+            claim,
             _with_log_sums(tuple(body)),
             tuple(align or ()),
             expect,
-            most,
             tuple(each for each in opening or () if isinstance(each, n.Use)),
             tuple(each for each in opening or () if isinstance(each, n.Function)),
             also_refuted,
@@ -198,10 +197,17 @@ class Builder:
     def kind(self, c: _Children) -> n.Sort:
         return n.Sort(c[0].text)
 
-    def privacy(self, c: _Children) -> tuple[n.Expr, n.Expr | None]:
-        _, value, *rest = c
+    def pure(self, c: _Children) -> n.Pure:
+        _, epsilon, *rest = c
         bounds = [child for child in rest if child is not None and not isinstance(child, Lexeme)]
-        return value, bounds[0] if bounds else None
+        return n.Pure(epsilon, bounds[0] if bounds else None, span=_over(c[:-1]))
+
+    def approximate(self, c: _Children) -> n.Approximate:
+        _, epsilon, _, delta, _ = c
+        return n.Approximate(epsilon, delta, span=_over(c[:-1]))
+
+    def concentrated(self, c: _Children) -> n.Concentrated:
+        return n.Concentrated(c[1], span=_over(c[:-1]))
 
     def body(self, c: _Children) -> list[n.Stmt]:
         statements: list[n.Stmt] = c[3]

@@ -34,7 +34,7 @@ class Contract:
 
     @property
     def claim(self) -> Expr:
-        """The ε that a call spends whatever it releases, in the callee's inputs."""
+        """The ε that a call spends whatever it releases, in the callee's inputs. Raises NotPureError."""
         return self.mechanism.most if self.mechanism.most is not None else self.mechanism.privacy
 
 

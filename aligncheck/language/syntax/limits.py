@@ -61,9 +61,7 @@ def _expressions(mechanism: n.Mechanism, statements: list[n.Stmt]) -> Iterator[n
         if isinstance(item, n.Queries):
             attributes = [item.sensitivity, item.lattice, *(item.range or ()), item.where]
         yield from (each for each in attributes if each is not None)
-    yield mechanism.privacy
-    if mechanism.most is not None:
-        yield mechanism.most
+    yield from walk.claimed_in(mechanism.claim)
     for statement in statements:
         yield from walk.own_expressions(statement)
     yield from walk.align_expressions(mechanism.align)

@@ -560,11 +560,48 @@ class Function(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Pure(Node):
+    """`privacy epsilon`, or `privacy epsilon at most most`: ε-differential privacy.
+
+    `most` is a public bound on `epsilon`, given where that speaks of the output: the mechanism is `most`-DP,
+    and an output ω changes its probability by a factor of at most exp(epsilon(ω)).
+    """
+
+    epsilon: Expr
+    most: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Approximate(Node):
+    """`privacy epsilon delta delta`: (ε, δ)-differential privacy, P(M(D) in S) <= e^ε P(M(D') in S) + δ."""
+
+    epsilon: Expr
+    delta: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Concentrated(Node):
+    """`privacy rho zcdp`: ρ-zero-concentrated differential privacy, which says that the Rényi divergence of
+    each order α > 1 between M(D) and M(D') is at most αρ (Bun and Steinke, TCC 2016, Definition 1.1).
+    """
+
+    rho: Expr
+
+
+Claim: TypeAlias = Pure | Approximate | Concentrated
+
+
+class NotPureError(Exception):
+    """The ε of a mechanism was asked for by what knows of no other claim, and it claims something else."""
+
+    def __init__(self, claim: Approximate | Concentrated) -> None:
+        super().__init__("this is done for claims in ε only: `privacy E`, without `delta` or `zcdp`")
+        self.span = claim.span
+
+
+@dataclass(frozen=True, slots=True)
 class Mechanism(Node):
     """A whole spec. `remarks` are the comments at its head, which name its source; `doc` is what it does.
-
-    `most` is a public bound on `privacy`, given where that speaks of the output: the mechanism is `most`-DP,
-    and an output ω changes its probability by a factor of at most exp(privacy(ω)).
 
     `also_refuted` says that a line `expect refuted` stands beside `expect`, which is about the proof.
     """
@@ -573,11 +610,27 @@ class Mechanism(Node):
     doc: str
     remarks: tuple[str, ...]
     inputs: tuple[Input, ...]
-    privacy: Expr
+    claim: Claim
     body: tuple[Stmt, ...]
     align: tuple[AlignItem, ...]
     expect: Expectation | None = None
-    most: Expr | None = None
     uses: tuple[Use, ...] = ()
     functions: tuple[Function, ...] = ()
     also_refuted: bool = False
+
+    @property
+    def pure(self) -> Pure:
+        """The claim of a mechanism that claims ε. Raises NotPureError for any other one."""
+        if not isinstance(self.claim, Pure):
+            raise NotPureError(self.claim)
+        return self.claim
+
+    @property
+    def privacy(self) -> Expr:
+        """The ε that it claims. Raises NotPureError."""
+        return self.pure.epsilon
+
+    @property
+    def most(self) -> Expr | None:
+        """The bound of an ε that speaks of the output. Raises NotPureError."""
+        return self.pure.most

@@ -39,9 +39,9 @@ JOINT = (
 )
 
 DELTA = (
-    "alignments prove pure differential privacy here: δ > 0 (stability tests, smooth sensitivity, keys taken "
-    "from the data) needs another argument",
-    "write `privacy eps`",
+    "δ is claimed beside ε, for what calls verified mechanisms or adds Gaussian noise; stability tests, "
+    "smooth sensitivity and keys taken from the data need another argument",
+    "write `privacy eps`, or `privacy eps delta delta`",
 )
 CALLS = (
     "a mechanism is called by a statement of its own, once `use` has named its file",

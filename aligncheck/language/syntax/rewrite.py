@@ -111,13 +111,23 @@ def declaration(item: nodes.Input, change: OnExpr) -> nodes.Input:
             )
 
 
+def claimed(claim: nodes.Claim, change: OnExpr) -> nodes.Claim:
+    """The claim with other expressions."""
+    match claim:
+        case nodes.Pure(epsilon=epsilon, most=most):
+            return replace(claim, epsilon=change(epsilon), most=None if most is None else change(most))
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            return replace(claim, epsilon=change(epsilon), delta=change(delta))
+        case nodes.Concentrated(rho=rho):
+            return replace(claim, rho=change(rho))
+
+
 def everywhere(mechanism: nodes.Mechanism, change: OnExpr) -> nodes.Mechanism:
     """The mechanism with `change` done at every expression: of inputs, claim, program and alignment."""
     return replace(
         mechanism,
         inputs=tuple(declaration(item, change) for item in mechanism.inputs),
-        privacy=change(mechanism.privacy),
-        most=None if mechanism.most is None else change(mechanism.most),
+        claim=claimed(mechanism.claim, change),
         body=statements(mechanism.body, lambda s: own(s, change)),
         align=alignment(mechanism.align, change),
     )

@@ -25,8 +25,14 @@ _SPACED = {"+", "-"}
 
 def unparse_claim(mechanism: n.Mechanism) -> str:
     """The claim as it stands in the `privacy` line."""
-    most = "" if mechanism.most is None else f" at most {unparse_expr(mechanism.most)}"
-    return unparse_expr(mechanism.privacy) + most
+    match mechanism.claim:
+        case n.Pure(epsilon=epsilon, most=most):
+            bound = "" if most is None else f" at most {unparse_expr(most)}"
+            return unparse_expr(epsilon) + bound
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            return f"{unparse_expr(epsilon)} delta {unparse_expr(delta)}"
+        case n.Concentrated(rho=rho):
+            return f"{unparse_expr(rho)} zcdp"
 
 
 def unparse(mechanism: n.Mechanism) -> str:

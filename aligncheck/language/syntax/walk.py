@@ -224,9 +224,20 @@ def align_expressions(items: tuple[n.AlignItem, ...]) -> Iterator[n.Expr]:
                 yield from align_expressions(otherwise)
 
 
+def claimed_in(claim: n.Claim) -> tuple[n.Expr, ...]:
+    """The expressions of a claim, without their subexpressions."""
+    match claim:
+        case n.Pure(epsilon=epsilon, most=most):
+            return (epsilon,) if most is None else (epsilon, most)
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            return (epsilon, delta)
+        case n.Concentrated(rho=rho):
+            return (rho,)
+
+
 def expressions_in(mechanism: n.Mechanism) -> Iterator[n.Expr]:
     """Every expression and subexpression of a spec."""
-    tops: list[n.Expr] = [mechanism.privacy, *([] if mechanism.most is None else [mechanism.most])]
+    tops = list(claimed_in(mechanism.claim))
     for item in mechanism.inputs:
         match item:
             case n.Parameter(where=where) | n.PublicVector(where=where):
