@@ -1,0 +1,170 @@
+"""Conversions of privacy losses: beside public accountants and exact arithmetic, never below the truth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from flint import arb, ctx, fmpq
+
+from aligncheck.runtime import ParameterError
+from aligncheck.runtime.losses import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    PureLoss,
+    advanced,
+    concentrated,
+    concentrated_of_range,
+    concentrated_within,
+    epsilon_of,
+    gaussian_loss,
+    of_group,
+    tight_delta_of,
+    tight_epsilon_of,
+)
+
+ACCOUNTED = [
+    ("0.5", "1e-6", 5.22153444453017, 4.8865541174622),
+    ("0.0001", "1e-6", 0.05372712063485988, 0.048906415967544),
+    ("0.01", "1e-9", 0.8101744678675343, 0.76821171279586),
+    ("3", "1e-5", 13.774455066669612, 12.870661783462),
+    ("0.1", "0.01", 0.9787547576255943, 0.79219583609957),
+    ("50", "1e-12", 122.734604859781, 119.58840871231),
+    ("0.125", "1e-30", 5.822627679844895, 5.7182965818081),
+]
+"""ρ, δ, the tight ε by OpenDP 0.16.0 (and, to 12 digits, dp-accounting 0.6.0), what Gaussian noise has: by
+`tests/bench/accountants.py`.
+"""
+CLOSE = "1.0000000000000000000000001"
+
+
+@pytest.fixture(autouse=True)
+def _precision() -> Iterator[None]:
+    before, ctx.prec = ctx.prec, 300
+    yield
+    ctx.prec = before
+
+
+def exactly(number: Fraction | str) -> Any:
+    value = Fraction(number)
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+@pytest.mark.parametrize(("rho", "delta", "accounted", "gaussian"), ACCOUNTED)
+def test_of_rho_in_epsilon_and_delta(rho: str, delta: str, accounted: float, gaussian: float) -> None:
+    tight, simple = tight_epsilon_of(rho, delta), epsilon_of(rho, delta)
+    assert float(tight) == pytest.approx(accounted, rel=1e-12)
+    assert gaussian < tight < simple
+    # Rounded up, by very little.
+    exact = exactly(rho) + 2 * (exactly(rho) * -exactly(delta).log()).sqrt()
+    assert exact < exactly(simple) < exact * exactly(CLOSE)
+
+    def at(order: float) -> Any:
+        a = arb(order)
+        return a * exactly(rho) + (-exactly(delta).log() - a.log()) / (a - 1) + (1 - 1 / a).log()
+
+    middle = 1 + math.sqrt(-math.log(float(Fraction(delta))) / float(Fraction(rho)))
+    least = min((at(1 + (middle - 1) * 2 ** (i / 2000)) for i in range(-3000, 1000, 4)), key=float)
+    assert least * (1 - 1e-6) < exactly(tight) < least
+    # The three say the same.
+    assert float(tight_delta_of(rho, tight)) == pytest.approx(float(Fraction(delta)), rel=1e-12)
+    assert float(concentrated_within(tight, delta)) == pytest.approx(float(Fraction(rho)), rel=1e-12)
+    assert tight_epsilon_of(concentrated_within(1, delta), delta) <= 1 + Fraction(1, 10**9)
+
+
+def test_ends_of_the_range() -> None:
+    tiny, huge = Fraction(1, 10**300), 1 << 16
+    assert epsilon_of(0, "1/2") == tight_epsilon_of(0, "1/2") == tight_delta_of(0, 1) == 0
+    assert 0 < tight_epsilon_of(tiny, tiny) <= epsilon_of(tiny, tiny) < Fraction(1, 10**140)
+    assert huge < tight_epsilon_of(huge, tiny) <= epsilon_of(huge, tiny) < 3 * huge
+    assert tight_delta_of(huge, 0) == 1
+    assert 0 < tight_delta_of(tiny, huge) < tiny
+    assert concentrated_within(0, "1/10") >= 0
+    assert advanced(0, 10, "1/2") == advanced(1, 0, "1/2") == 0
+    for call in (
+        lambda: epsilon_of(-1, "1/2"),
+        lambda: epsilon_of(1, 0),
+        lambda: tight_epsilon_of(1, 1),
+        lambda: tight_delta_of(1 << 17, 1),
+        lambda: advanced(1, -1, "1/2"),
+        lambda: gaussian_loss(1, 0),
+    ):
+        with pytest.raises(ParameterError):
+            call()
+
+
+def divergence(order: Fraction, p: list[Any], q: list[Any]) -> Any:
+    return sum(a ** exactly(order) * b ** (1 - exactly(order)) for a, b in zip(p, q, strict=True)).log() / (
+        exactly(order) - 1
+    )
+
+
+def test_pure_losses_and_bounded_ranges_are_concentrated() -> None:
+    """Rényi divergences of randomized responses, and of pairs of two log-ratios that far apart."""
+    for epsilon, order in itertools.product(
+        (Fraction(1, 10), Fraction(1), Fraction(4)), (Fraction(101, 100), Fraction(2), Fraction(20))
+    ):
+        high = exactly(epsilon).exp()
+        rho = concentrated(PureLoss(epsilon))
+        assert rho is not None
+        response = [high / (1 + high), 1 / (1 + high)]
+        assert divergence(order, response, response[::-1]) <= exactly(order * rho)
+        ranged = exactly(order * concentrated_of_range(epsilon))
+        closest = []
+        for i in range(1, 20):
+            # q = 1/(1 + t) where the ratio is e^s, and e^(s-ε) elsewhere: p sums to 1.
+            q = arb(i) / 20
+            up = 1 / (q + (1 - q) / high)
+            p = [q * up, (1 - q) * up / high]
+            found = divergence(order, p, [q, 1 - q])
+            assert found <= ranged
+            closest.append(float(found / ranged))
+        assert epsilon > 1 or order > 2 or max(closest) > 0.9
+    assert concentrated(ApproximateLoss(Fraction(1), Fraction(0))) == Fraction(1, 2)
+    assert concentrated(ApproximateLoss(Fraction(1), Fraction(1, 9))) is None
+    assert gaussian_loss(4, 3) == ConcentratedLoss(Fraction(2, 9))
+
+
+def test_advanced_composition_is_above_the_least_there_is() -> None:
+    """That of randomized responses: by the exact hockey-stick divergence of their number of agreements."""
+    epsilon, calls, slack = Fraction(1, 10), 100, Fraction(1, 10**6)
+    claimed = advanced(epsilon, calls, slack)
+    exact = (2 * calls * -exactly(slack).log()).sqrt() * exactly(epsilon)
+    exact += calls * exactly(epsilon) * (exactly(epsilon).exp() - 1)
+    assert exact < exactly(claimed) < exact * exactly(CLOSE)
+    share = exactly(epsilon).exp() / (1 + exactly(epsilon).exp())
+
+    def delta(level: Any) -> Any:
+        total = arb(0)
+        for agreeing in range(calls + 1):
+            p, q = (
+                math.comb(calls, agreeing) * a**agreeing * (1 - a) ** (calls - agreeing)
+                for a in (share, 1 - share)
+            )
+            excess = p - exactly(level).exp() * q
+            total += excess if excess > 0 else 0
+        return total
+
+    assert delta(claimed) < exactly(slack) < delta(claimed / 2)
+    # Dwork and Roth's formula for one run is above ε only by what it is.
+    assert advanced(epsilon, 1, Fraction(1, 2)) > epsilon
+
+
+def test_groups() -> None:
+    assert of_group(PureLoss(Fraction(1, 3)), 3) == PureLoss(Fraction(1))
+    assert of_group(ConcentratedLoss(Fraction(1, 3)), 3) == ConcentratedLoss(Fraction(3))
+    delta = Fraction(1, 1000)
+    found = of_group(ApproximateLoss(Fraction(1), delta), 3)
+    assert isinstance(found, ApproximateLoss)
+    assert found.epsilon == 3
+    exact = exactly(delta) * (1 + arb(1).exp() + arb(2).exp())
+    assert exact < exactly(found.delta) < exact * exactly(CLOSE)
+    assert of_group(ApproximateLoss(Fraction(1), delta), 1) == ApproximateLoss(Fraction(1), delta)
+    assert of_group(ApproximateLoss(Fraction(1), delta), 0) == ApproximateLoss(Fraction(0), Fraction(0))
+    assert of_group(ApproximateLoss(Fraction(1), delta), 10**9) == ApproximateLoss(
+        Fraction(10**9), Fraction(1)
+    )
