@@ -15,11 +15,11 @@ import z3
 
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Fact, Kind
-from aligncheck.kernel.run import Runner
+from aligncheck.kernel.run import Runner, bounds
 from aligncheck.kernel.sorts import fields_of
 from aligncheck.kernel.state import Path, RecordList
 from aligncheck.kernel.symbols import Held
-from aligncheck.kernel.terms import Term, both, implies, real, same
+from aligncheck.kernel.terms import Term, both, implies, same
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import World, records_of
 from aligncheck.language.adjacencies import Way
@@ -221,11 +221,8 @@ class Calling(Runner):
         inside = both(r >= 0, r < length)
         made = RecordList(length, tag, fields, *records_of(callee.spec))
         path.fact(Kind.RUN, implies(inside, made.tagged(r, made.tags)), (r,))
-        for f, low, high in (bounds for bounds in callee.within if bounds[0] in fields):
-            there = made.tagged(r, made.having[f])
-            value = real(fields[f](r))
-            for bound, above in ((low, True), (high, False)):
-                if bound is not None:
-                    end = real(actual.put(bound, 0))
-                    path.fact(Kind.RUN, implies(there, end <= value if above else value < end), (r,))
+        for f, low, high in (each for each in callee.within if each[0] in fields):
+            ends = (None if e is None else actual.put(e, 0) for e in (low, high))
+            for known in bounds(fields[f](r), *ends):
+                path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
         return made

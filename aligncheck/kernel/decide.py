@@ -138,18 +138,6 @@ class Kernel(Inputs):
         if not self.public_only(claim):
             raise Reject("form", bound.span, "the claim is not public")
 
-    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
-        """That a number in a record is within the bounds that callers may use."""
-        for f, low, high in self.witness.within:
-            if f == name:
-                scope = self.scope(Mode.CLAUSE, path, stmt.span)
-                for end, above in ((low, True), (high, False)):
-                    if end is not None:
-                        bound = real(self.number(end, scope))
-                        goal = bound <= real(value) if above else real(value) < bound
-                        text = f"{stmt.tag}.{name} is within its bounds"
-                        self.prove(path, "output", stmt.span, text, goal)
-
     def _end(self, path: Path) -> None:
         """The end of a complete run: the output has these records and no others; the cost is within the
         claim.

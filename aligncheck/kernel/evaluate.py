@@ -7,9 +7,9 @@ in that order: nothing is assumed of a value before it is shown to exist.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import NoReturn
 
 import z3
 
@@ -17,7 +17,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
+from aligncheck.kernel.terms import Term, absolute, alike, both, either, implies, real, same
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
 
@@ -59,19 +59,15 @@ class Evaluator(World):
         any other obligation. Invariants are formulas; the functions in them are total in the logic, and what
         is shown is what is used.
         """
+        goal = implies(scope.guard, condition)
         match scope.mode:
-            case Mode.PROGRAM if scope.run == 1:
-                self.state(Kind.PRIME, scope, condition)
-            case Mode.PROGRAM if scope.run == 2:
-                self.state(Kind.TWIN, scope, condition)
+            case Mode.TWIN | Mode.PROGRAM if scope.run:  # a run like those for which it is shown
+                self.state(self.kind(scope), scope, condition)
             case Mode.PROGRAM | Mode.CLAUSE:
-                goal = implies(scope.guard, condition)
                 self.prove(scope.path, "defined", scope.place, sentence, goal)
             case Mode.ALIGN:
-                scope.path.oblige("defined", scope.place, sentence, implies(scope.guard, condition))
-            case Mode.TWIN:  # one of the runs for which it is shown
-                self.state(Kind.TWIN, scope, condition)
-            case Mode.LEVEL | Mode.EARLY | Mode.RELATION:
+                scope.path.oblige("defined", scope.place, sentence, goal)
+            case Mode.TWIN | Mode.LEVEL | Mode.EARLY | Mode.RELATION:
                 pass
 
     def kind(self, scope: Scope) -> Kind:
@@ -94,28 +90,21 @@ class Evaluator(World):
 
     def number(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a number."""
-        term = self.value(e, scope)
-        if z3.is_bool(term):
-            self.ill_sorted(e, "a number is needed here")
-        return term
+        return self._sorted(e, scope, lambda term: not z3.is_bool(term), "a number")
 
     def whole_number(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a whole number."""
-        term = self.value(e, scope)
-        if not z3.is_int(term):
-            self.ill_sorted(e, "a whole number is needed here")
-        return term
+        return self._sorted(e, scope, z3.is_int, "a whole number")
 
     def truth(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a truth value."""
-        term = self.value(e, scope)
-        if not z3.is_bool(term):
-            self.ill_sorted(e, "a truth value is needed here")
-        return term
+        return self._sorted(e, scope, z3.is_bool, "a truth value")
 
-    def ill_sorted(self, e: n.Expr, reason: str) -> NoReturn:
-        """Refuses an expression of the wrong sort."""
-        raise Reject("form", e.span, reason)
+    def _sorted(self, e: n.Expr, scope: Scope, right: Callable[[Term], bool], what: str) -> Term:
+        term = self.value(e, scope)
+        if not right(term):
+            raise Reject("form", e.span, f"{what} is needed here")
+        return term
 
     def value(self, e: n.Expr, scope: Scope) -> Term:
         """The value of any expression. Raises Reject for what has no value here."""
@@ -180,8 +169,7 @@ class Evaluator(World):
         """One of two values of one sort."""
         if z3.is_bool(one) != z3.is_bool(other):
             raise Reject("form", e.span, "a number or a truth value, not both")
-        if one.sort() != other.sort():
-            one, other = real(one), real(other)
+        one, other = alike(one, other)
         return one if same(one, other) else z3.If(test, one, other)
 
     def _logic(self, op: str, args: tuple[n.Expr, ...], scope: Scope) -> Term:
@@ -330,9 +318,7 @@ class Evaluator(World):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
             return x % y
-        if x.sort() != y.sort():
-            x, y = real(x), real(y)
-        return OPERATIONS[op](x, y)
+        return OPERATIONS[op](*alike(x, y))
 
     def _compare(self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, scope: Scope) -> Term:
         match left, right:
@@ -341,15 +327,9 @@ class Evaluator(World):
             case _:
                 tested = replace(scope, testing=True)
                 x, y = (self.value(side, tested) for side in (left, right))
-                return self.comparison(e, op, x, y)
-
-    def comparison(self, e: n.Node, op: str, x: Term, y: Term) -> Term:
-        """A comparison of two values of one sort."""
-        if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and op not in ("==", "!=")):
-            raise Reject("form", e.span, "these cannot be compared")
-        if x.sort() != y.sort():
-            x, y = real(x), real(y)
-        return COMPARISONS[op](x, y)
+                if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and op not in ("==", "!=")):
+                    raise Reject("form", e.span, "these cannot be compared")
+                return COMPARISONS[op](*alike(x, y))
 
     def _entrywise(self, e: n.Expr, op: str, left: n.Name, right: n.Name, scope: Scope) -> Term:
         """`q <= q'`, true or false for all entries together: a truth value that depends on D and D' alone. If
@@ -412,8 +392,7 @@ class Evaluator(World):
         scope.path.fact(Kind.RUN, formula, scope.generic)
 
     def _extreme_of(self, f: str, first: Term, others: list[Term]) -> Term:
-        if not all(z3.is_int(x) for x in (first, *others)):
-            first, others = real(first), [real(x) for x in others]
+        first, *others = alike(first, *others)
         for x in others:
             first = z3.If(x <= first if f == "min" else x >= first, x, first)
         return first

@@ -4,8 +4,6 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import z3
 
 from aligncheck.kernel.answer import Reject
@@ -21,17 +19,6 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in, subexpressions
 
 Pairs = dict[str, tuple[Term, ...]]
-
-
-@dataclass(frozen=True)
-class Ending:
-    """What ends a `while` loop: `least` is the measure at the head; or a chance, its threshold and least
-    scale at the entry, and a mark for the symbols that existed there.
-    """
-
-    least: Term | None
-    threshold: Term | None
-    scale: Term | None
 
 
 def _remembers(e: n.Expr, loop: str = "") -> bool:
@@ -61,7 +48,7 @@ class Looping(Calling):
         brought = self._brought(stmt, number)
         if not path.values.keys().isdisjoint(brought):  # it would be another one after the loop
             raise Reject("form", stmt.span, "a loop brings a name that has a value around it")
-        ending = self._entry(stmt, hints, path)
+        entry = self._entry(stmt, hints, path)
         if bounds:
             path.values[brought[0]] = (bounds[0],) * len(self.runs)
         self._establish(stmt, hints, path)
@@ -80,14 +67,11 @@ class Looping(Calling):
         self._remember(number, path)
         after = path.copy()
         self._start_round(stmt, path, after, bounds, here)
-        if isinstance(stmt, n.While):
-            ending = self._measured(stmt, hints, path, ending)
-        else:
-            self.decided("terminates", stmt.span, "the loop runs over a finite range")
+        ends = self._ending(stmt, hints, path, entry)
 
         def again(p: Path) -> None:
             self._leave(p, brought)
-            self._ends(stmt, hints, p, ending)
+            ends(p)
             p.values.update({x: tuple(one + 1 for one in each) for x, each in here.items()})
             for formula, *_ in self.later(hints.later, p, stmt.span, number):
                 p.fact(Kind.TOLD, formula)
@@ -118,18 +102,11 @@ class Looping(Calling):
         return (f"$round_{number}" if named is None else named, *entry)
 
     def _bounds(self, stmt: n.For, path: Path) -> tuple[Term, Term]:
-        match stmt.over:
-            case n.OverQueries(base=base):
-                if base not in self.lists or base in self.single:
-                    raise Reject("form", stmt.span, f"`{base}` is no list")
-                return self.symbols.zero, self.lengths[base]
-            case n.OverRange(low=low, high=high):
-                pairs = []
-                for e in (low, high):
-                    pair = [self.whole_number(e, scope) for scope in self.in_runs(stmt, path)[:2]]
-                    path.oblige("output", e.span, "the loop has the same bounds on D'", pair[0] == pair[1])
-                    pairs.append(pair[0])
-                return pairs[0], pairs[1]
+        one, other = (self.ends(stmt.over, scope) for scope in self.in_runs(stmt, path)[:2])
+        if isinstance(stmt.over, n.OverRange):
+            for e, end, again in zip((stmt.over.low, stmt.over.high), one, other, strict=True):
+                path.oblige("output", e.span, "the loop has the same bounds on D'", end == again)
+        return one
 
     # --- induction ----------------------------------------------------------------------------------------
 
@@ -242,49 +219,42 @@ class Looping(Calling):
 
     # --- termination (condition i) --------------------------------------------------------------------------
 
-    def _entry(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> Ending:
-        """What the witness says of the place where the loop is reached."""
+    def _entry(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> list[Term]:
+        """Threshold and least scale of a chance, where the loop is reached."""
         if isinstance(stmt, n.For) or hints.chance is None:
-            return Ending(None, None, None)
-        scope = self.program(stmt, path)
-        ends = (hints.chance.threshold, hints.chance.scale)
-        one, other = (real(self.number(e, scope)) for e in ends)
-        self.prove(path, "terminates", stmt.span, "the least scale is positive", other > 0)
-        return Ending(None, one, other)
+            return []
+        scope, ends = self.program(stmt, path), (hints.chance.threshold, hints.chance.scale)
+        threshold, least = (real(self.number(e, scope)) for e in ends)
+        self.prove(path, "terminates", stmt.span, "the least scale is positive", least > 0)
+        return [threshold, least]
 
-    def _measured(self, stmt: n.While, hints: LoopWitness, path: Path, ending: Ending) -> Ending:
-        if hints.measure is not None:
-            own = f"{self.loops[id(stmt)]}_"  # which is another head in the next round
-            if _remembers(hints.measure, own):
-                raise Reject("terminates", stmt.span, "the measure speaks of the head where it falls")
-            scope = self.scope(Mode.EARLY, path, stmt.span)
-            measure = self.number(hints.measure, scope)
-            text = "the measure is not negative in a round"
-            self.prove(path, "terminates", stmt.span, text, measure >= 0)
-            return Ending(measure, None, None)
-        if hints.chance is None:
-            raise Reject("terminates", stmt.span, "nothing shows that the loop ends")
-        return ending
-
-    def _ends(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, ending: Ending) -> None:
-        """A round that leads back to the head. A measure is at least 0 in every round and falls by 1 or
-        more, so there are at most as many rounds as it allows at the start, and one.
+    def _ending(self, stmt: n.For | n.While, hints: LoopWitness, path: Path, entry: list[Term]) -> Go:
+        """What is to be shown of a round that leads back to the head. A measure is at least 0 in every round
+        and falls by 1 or more, so there are at most as many rounds as it allows at the start, and one.
 
         A chance: in each round a fresh draw is above the threshold with a probability that is at least some p
         > 0, given all that was drawn before: its scale is at least the one at the entry, and threshold and
         least scale are values at the entry. If it is above, there is no further round; so n rounds have at
         most the probability (1 - p)^n.
         """
+        place, measure, chance = stmt.span, hints.measure, hints.chance
         if isinstance(stmt, n.For):
-            return
-        if ending.least is not None and hints.measure is not None:
-            later = self.number(hints.measure, self.scope(Mode.EARLY, path, stmt.span))
-            text = "the measure falls in every round"
-            self.prove(path, "terminates", stmt.span, text, later <= ending.least - 1)
-        elif ending.threshold is not None and ending.scale is not None and hints.chance is not None:
-            self._chance(stmt, hints.chance.noise, path, ending.threshold, ending.scale)
-        else:
-            raise Reject("terminates", stmt.span, "nothing shows that the loop ends")
+            self.decided("terminates", place, "the loop runs over a finite range")
+            return lambda _: None
+        if measure is not None:
+            if _remembers(measure, f"{self.loops[id(stmt)]}_"):  # which is another head in the next round
+                raise Reject("terminates", place, "the measure speaks of the head where it falls")
+            least = self.number(measure, self.scope(Mode.EARLY, path, place))
+            self.prove(path, "terminates", place, "the measure is not negative in a round", least >= 0)
+
+            def falls(p: Path) -> None:
+                later = self.number(measure, self.scope(Mode.EARLY, p, place))
+                self.prove(p, "terminates", place, "the measure falls in every round", later <= least - 1)
+
+            return falls
+        if chance is None:
+            raise Reject("terminates", place, "nothing shows that the loop ends")
+        return lambda p: self._chance(stmt, chance.noise, p, *entry)
 
     def _chance(self, stmt: n.While, x: str, path: Path, threshold: Term, least: Term) -> None:
         made = [(at, scale, step) for name, at, scale, step in path.made if name == x]

@@ -41,8 +41,7 @@ class Runner(Choosing):
     def block(self, body: tuple[n.Stmt, ...], path: Path, exits: Exits, top: bool = False) -> None:
         """Runs statements; what comes after is run from each way out."""
         if not body:
-            exits.done(path)
-            return
+            return exits.done(path)
         stmt, rest = body[0], body[1:]
         if top and _is_random(stmt):
             if path.looked_ahead:
@@ -55,44 +54,35 @@ class Runner(Choosing):
             self.block(rest, p, exits, top)
 
         match stmt:
-            case n.Pass():
-                go_on(path)
             case n.Break():
                 if exits.leave is None:
                     raise Reject("form", stmt.span, "`break` outside of loops")
-                exits.leave(path)
+                return exits.leave(path)
+            case n.If(branches=branches, otherwise=otherwise) if not _quiet(stmt):
+                return self._arms(branches, otherwise, path, Exits(go_on, exits.leave))
+            case n.For() | n.While():
+                return self.loop(stmt, path, go_on)
+            case n.Pass():
+                pass
             case n.Assign(name=x) if x in self.selections:
                 self.select(path, stmt)
-                go_on(path)
             case n.Assign(name=x) if x in self.looked_ahead:
                 self.assign_late(x, path)
-                go_on(path)
             case n.Assign():
                 self.assign(stmt, self.in_runs(stmt, path))
-                go_on(path)
             case n.Sample():
                 self.draw(stmt, path)
-                go_on(path)
             case n.Emit():
                 self.emit(stmt, path)
-                go_on(path)
-            case n.If() if _quiet(stmt):
+            case n.If():
                 self.merge(stmt, self.in_runs(stmt, path))
-                go_on(path)
-            case n.If(branches=branches, otherwise=otherwise):
-                inner = Exits(go_on, exits.leave)
-                self._arms(branches, otherwise, path, inner)
-            case n.For() | n.While():
-                self.loop(stmt, path, go_on)
             case n.Invoke():
                 self.invoke(stmt, path)
-                go_on(path)
             case n.Choose():
                 self.choose(stmt, path)
-                go_on(path)
             case n.Logistic():
                 self.logistic(stmt, path)
-                go_on(path)
+        return go_on(path)
 
     def loop(self, stmt: n.For | n.While, path: Path, go_on: Go) -> None:
         """A loop: in the next layer."""
@@ -122,7 +112,7 @@ class Runner(Choosing):
             path.oblige("output", stmt.span, f"{stmt.tag}.{f.name} is the same on D'", one == other)
             if sort is not None:
                 path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
-            self.emitted(stmt, f.name, one, path)
+            self._within(stmt, f.name, one, path)
         there = self.out.tagged(at, (stmt.tag,))
         path.fact(Kind.TOLD, there)
         path.ghosts["$records"] = at + 1
@@ -130,8 +120,13 @@ class Runner(Choosing):
         path.ghosts[counted] = path.ghosts[counted] + 1
         path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
 
-    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
-        """A number that a record holds; the layer of calls bounds it."""
+    def _within(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+        """That a number in a record is within the bounds that callers may use."""
+        scope, text = self.scope(Mode.CLAUSE, path, stmt.span), f"{stmt.tag}.{name} is within its bounds"
+        for _, low, high in (each for each in self.witness.within if each[0] == name):
+            ends = (None if e is None else self.number(e, scope) for e in (low, high))
+            for goal in bounds(value, *ends):
+                self.prove(path, "output", stmt.span, text, goal)
 
     # --- tests --------------------------------------------------------------------------------------------
 
@@ -152,15 +147,14 @@ class Runner(Choosing):
         self, branches: tuple[n.Branch, ...], otherwise: tuple[n.Stmt, ...], path: Path, exits: Exits
     ) -> None:
         if not branches:
-            self.block(otherwise, path, exits)
-            return
+            return self.block(otherwise, path, exits)
         first = branches[0]
         tests = self.tested(first.test, path)
         no = path.copy()
         self.take(path, tests, True, first.test, "the test")
         self.block(first.body, path, exits)
         self.take(no, tests, False, first.test, "the test")
-        self._arms(branches[1:], otherwise, no, exits)
+        return self._arms(branches[1:], otherwise, no, exits)
 
     def merge(self, stmt: n.If, scopes: list[Scope]) -> None:
         """An `if` that only assigns: the runs need not agree. Each has its own value of every variable, and
@@ -296,6 +290,12 @@ class Runner(Choosing):
         """The b of p = 1 - exp(b)."""
         rest = z3.simplify(1 - p)
         return rest.arg(0) if z3.is_app(rest) and rest.decl().eq(self.rules[EXP]) else None
+
+
+def bounds(value: Term, low: Term | None, high: Term | None) -> list[Term]:
+    """What low <= value < high says, where there are these."""
+    known = [] if low is None else [real(low) <= real(value)]
+    return known if high is None else [*known, real(value) < real(high)]
 
 
 def _is_random(stmt: n.Stmt) -> bool:

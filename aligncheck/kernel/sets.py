@@ -97,10 +97,10 @@ class Sets(Evaluator):
         """An arbitrary whole number that is none of those around a place."""
         return next(g for g in map(self.generic, count()) if not any(same(g, x) for x in taken))
 
-    def ends(self, over: n.Indices | n.OverRange, scope: Scope) -> tuple[Term, Term]:
+    def ends(self, over: n.Indices | n.OverQueries | n.OverRange, scope: Scope) -> tuple[Term, Term]:
         """The first index of a range, and the one after the last."""
         match over:
-            case n.Indices(base=base):
+            case n.Indices(base=base) | n.OverQueries(base=base):
                 if base not in self.lists or base in self.single:
                     raise Reject("form", over.span, f"`{base}` is no list")
                 return self.symbols.zero, self.lengths[base]

@@ -105,6 +105,11 @@ def real(term: Term) -> Term:
     return z3.ToReal(term) if z3.is_int(term) else term
 
 
+def alike(*terms: Term) -> tuple[Term, ...]:
+    """The same values, of one sort: if any is a real number, all are."""
+    return terms if len({term.sort() for term in terms}) == 1 else tuple(map(real, terms))
+
+
 def absolute(term: Term) -> Term:
     """The size of a number."""
     return z3.If(term >= 0, term, -term)
