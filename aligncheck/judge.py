@@ -23,6 +23,7 @@ from aligncheck.language.syntax.nodes import Mechanism, Use
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.fit import guess, refined
 from aligncheck.search.witness.sift import HELPED, more_witnesses
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
@@ -89,7 +90,7 @@ class Judge:
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
             return tried.refuted(tried.shown)
-        first = witness = guess(mechanism, tried.chosen, callees, called)
+        first = witness = with_sorts(mechanism, guess(mechanism, tried.chosen, callees, called))
         try:
             answer = decide(mechanism, witness, self._in_time)
             for _ in range(ROUNDS):

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
+import aligncheck.kernel.decide as kernel
 from aligncheck.judge import judge
-from aligncheck.kernel.answer import Accepted
+from aligncheck.kernel.answer import Accepted, Rejected
+from aligncheck.kernel.logic import Confirm
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import read, written
 from aligncheck.verdict import Verified
 
@@ -29,6 +33,13 @@ def spec_of(path: Path) -> Mechanism:
 def witness_of(folder: str, name: str) -> Witness:
     """The witness that is kept for a spec."""
     return read((WITNESSES / folder / f"{name}.json").read_text("utf-8"))
+
+
+def decide(spec: Mechanism, witness: Witness, confirm: Confirm | None = None) -> Accepted | Rejected:
+    """What the kernel says, when it is told the sorts as well. (Of what is no tree there are none.)"""
+    with suppress(AttributeError, TypeError, KeyError):
+        witness = with_sorts(spec, witness)
+    return kernel.decide(spec, witness, confirm)
 
 
 def search(path: Path, folder: str) -> bool:

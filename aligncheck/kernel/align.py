@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain, repeat
 from typing import TypeAlias
 
 import z3
@@ -101,23 +102,23 @@ class Aligner(Sets):
             return self.symbols.false
         off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
         for m in moves:
-            if not (self._before_the_alignment(m.on) if self.general else self.symbols.noise_free(m.on)):
+            on_d = {pair[0].decl().get_id() for pair in self.late.values()}
+            if not (self._known_on_d(m.on, on_d) if self.general else self.symbols.noise_free(m.on)):
                 return self.symbols.false
             if not self.symbols.noise_free(*m.parts):
                 off.append(z3.Not(m.on))
         return both(*off)
 
-    def _before_the_alignment(self, *terms: Term) -> bool:
-        """Whether terms speak of inputs, of what is released and of the run on D alone: they have a value
-        before any aligned draw has one, so that no definition of aligned draws goes in a circle.
+    def _known_on_d(self, term: Term, fixed: set[int], run: int = 0) -> bool:
+        """Whether a term speaks of inputs, of what is released, of draws on D (in this run of the two), and
+        of symbols in `fixed`: it has a value before any aligned draw has one, so that no definition of
+        aligned draws goes in a circle.
         """
-        on_d = {pair[0].decl().get_id() for pair in self.late.values()}
-        for term, role in self.symbols.leaves(*terms):
-            if isinstance(role, Held) and term.decl().get_id() not in on_d:
-                return False
-            if isinstance(role, Drawn) and role.run != 0:
-                return False
-        return True
+        return all(
+            role.run == run if isinstance(role, Drawn) else leaf.decl().get_id() in fixed
+            for leaf, role in self.symbols.leaves(term)
+            if isinstance(role, Drawn | Held)
+        )
 
     # --- lines --------------------------------------------------------------------------------------------
 
@@ -276,8 +277,9 @@ class Aligner(Sets):
 
         Where the author's invariants speak of the cost they mean what it is, and nothing else is counted.
         """
-        x, numbered = stmt.name, list(enumerate(shifts_in(self.spec.align)))
-        lines = [(line, self._part(k)) for k, line in numbered if line.name == x]
+        x, costs = stmt.name, chain(self.witness.costs, repeat(None))
+        numbered = zip(shifts_in(self.spec.align), costs, strict=False)
+        lines = [(line, most) for line, most in numbered if line.name == x]
         if any(most is None for _, most in lines) or any(m.renews for m in moves) or self.speaks_of_cost:
             if lines:
                 self.counted(x, stmt.span, None)
@@ -295,9 +297,6 @@ class Aligner(Sets):
                 self.counted(x, line.span, most)
                 parts.append(Move(move.on, amount))
         return self.total(parts)
-
-    def _part(self, k: int) -> n.Expr | None:
-        return self.witness.costs[k] if k < len(self.witness.costs) else None
 
     def _at_most(self, shift: Term, rate: Rate, amount: Term) -> tuple[Term, Term]:
         """What is true of every run, and what is shown of a shift; together: it costs at most this. Where the
@@ -352,12 +351,9 @@ class Aligner(Sets):
                 scope = replace(self.scope(mode, path, self.spec.span, (at,)), run=run, testing=True)
                 if self.indexed(x):
                     shift = self.total(self.moves(x, at, scope))
-                    drawn = self.noise[x].symbols
-                    leaves = self.symbols.leaves(shift)
-                    if any(isinstance(r, Held) and t.decl().get_id() not in late for t, r in leaves):
+                    if not self._known_on_d(shift, late, run):
                         continue
-                    if any(isinstance(r, Drawn) and r.run == 1 for _, r in leaves):
-                        continue  # it would define aligned draws by aligned draws
+                    drawn = self.noise[x].symbols
                     moved = drawn[1](at) == drawn[run](at) + shift
                     if run == 0:  # also where nothing is drawn, and nothing is read
                         path.fact(Kind.WHOLE, moved, (at,))
@@ -402,14 +398,9 @@ class Aligner(Sets):
             if any(m.renews for m in moves):
                 continue  # this is known when the draw is made
             shift = self.total(moves)
-            noisy = [
-                (role, leaf)
-                for leaf, role in self.symbols.leaves(shift)
-                if isinstance(role, Drawn | Held) and leaf.decl().get_id() not in fixed
-            ]
-            if any(isinstance(role, Held) or role.run == 1 for role, _ in noisy):
+            if not self._known_on_d(shift, fixed):
                 continue
-            if not noisy or self._defined_everywhere(x, at, path):
+            if not self.symbols.draws(shift) or self._defined_everywhere(x, at, path):
                 on_d, on_other, _ = (f(at) for f in self.noise[x].symbols)
                 path.fact(Kind.WHOLE, on_other == on_d + shift, (at,))
 

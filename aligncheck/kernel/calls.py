@@ -16,12 +16,11 @@ import z3
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner, bounds
-from aligncheck.kernel.sorts import fields_of
 from aligncheck.kernel.state import Path, RecordList
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, both, implies, same
 from aligncheck.kernel.witness import Witness
-from aligncheck.kernel.world import World, records_of
+from aligncheck.kernel.world import records_of
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in
@@ -36,7 +35,7 @@ class Callee:
     """
 
     spec: n.Mechanism
-    inner: World
+    inner: Runner
     assumed: tuple[Fact, ...]
     claim: Term
     length: Term | None
@@ -212,8 +211,8 @@ class Calling(Runner):
         s, x = self.symbols, stmt.name
         length = s.constant(f"len({x})", s.INT, Held())
         tag = s.function(f"tag of {x}", (s.INT,), s.INT, Held())
-        sorts = fields_of(callee.spec)
-        fields = {f: s.function(f"{x}.{f}", (s.INT,), self.sort(sort), Held()) for f, sort in sorts.items()}
+        known = callee.inner.out.fields.items()
+        fields = {f: s.function(f"{x}.{f}", (s.INT,), made.range(), Held()) for f, made in known}
         path.fact(Kind.RUN, length >= 0)
         if callee.length is not None:
             path.fact(Kind.RUN, length == actual.put(callee.length, 0))

@@ -14,7 +14,6 @@ from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.inputs import Inputs
 from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
-from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols
 from aligncheck.kernel.terms import Term, real
@@ -76,7 +75,7 @@ class Kernel(Inputs):
 
     def prepare_inputs(self, path: Path) -> None:
         """Symbols for functions, noise and inputs, and what is declared."""
-        self.sorts = Sorting(self.spec).sorts
+        self.sorts = dict(self.witness.sorts)
         self.settled = _settled(self.spec)
         self.declare_functions()
         self.declare_noise()
@@ -100,7 +99,8 @@ class Kernel(Inputs):
         self._claim_in_range(path)
         self.block(self.spec.body, path, Exits(self._end, None), top=True)
         self.decided("draws", self.spec.span, "every test that decides what is drawn is released as well")
-        return Accepted(self.witness.route, self._summary(), tuple(self.parts))
+        decisions = tuple(Decision(*about, steps) for about, steps in self.decisions.items())
+        return Accepted(self.witness.route, decisions, tuple(self.parts))
 
     def _start(self, path: Path) -> None:
         s = self.symbols
@@ -163,16 +163,6 @@ class Kernel(Inputs):
         if self.general:
             self.one_to_one(path)
         self.discharge(path)
-
-    def _summary(self) -> tuple[Decision, ...]:
-        """One decision for each thing that was shown, with the steps of all its paths."""
-        spent: Counter[tuple[str, object, str]] = Counter()
-        first: dict[tuple[str, object, str], Decision] = {}
-        for d in self.decisions:
-            key = (d.condition, d.place, d.sentence)
-            spent[key] += d.steps
-            first.setdefault(key, d)
-        return tuple(Decision(d.condition, d.place, d.sentence, spent[key]) for key, d in first.items())
 
 
 def _settled(spec: n.Mechanism) -> frozenset[str]:

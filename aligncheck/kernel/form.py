@@ -10,7 +10,6 @@ import re
 import types
 import typing
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
@@ -27,10 +26,20 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 RESERVED = {"out", "alignment_cost", *n.FUNCTIONS}
 INDEX = "i"
 """What declarations call the index of an answer, or of an entry."""
-NAMED = (
-    *(n.Parameter, n.PublicVector, n.Assign, n.Sample, n.Choose, n.Logistic, n.Invoke, n.Use, n.Function),
-    *(n.Mechanism, n.EmitField, n.Argument),
-)
+NAMED = (n.EmitField, n.Argument, n.Mechanism)
+"""What has a name that stands for nothing in the program."""
+GIVING: dict[type, tuple[str, bool]] = {
+    **dict.fromkeys((n.Parameter, n.PublicVector, n.Queries), ("input", False)),
+    n.Use: ("use", False),
+    n.Function: ("function", False),
+    n.Assign: ("variable", True),
+    n.Sample: ("noise", True),
+    n.Choose: ("choice", False),
+    n.Logistic: ("number", False),
+    n.Invoke: ("call", False),
+    n.For: ("loop", True),
+}
+"""To what a part of a spec gives names, and whether others may give the same to such a thing again."""
 OPERATORS: dict[type, tuple[str, ...]] = {
     n.Unary: ("-", "not"),
     n.Binary: ("+", "-", "*", "/", "%", "**"),
@@ -43,18 +52,15 @@ OPERATORS: dict[type, tuple[str, ...]] = {
 def well_formed(spec: object) -> n.Mechanism:
     """The same tree, every field of which has the type that its class states; names mean one thing."""
     _check(spec, n.Mechanism, 0)
-    if not isinstance(spec, n.Mechanism):
-        raise Reject("form", n.NOWHERE, "this is no mechanism")
-    _names(spec)
-    return spec
+    mechanism = typing.cast(n.Mechanism, spec)
+    _names(mechanism)
+    return mechanism
 
 
 def well_formed_witness(witness: object) -> Witness:
     """The same witness, if it is made as its classes say."""
     _check(witness, Witness, 0)
-    if not isinstance(witness, Witness):
-        raise _ill(witness, Witness)
-    return witness
+    return typing.cast(Witness, witness)
 
 
 @cache
@@ -81,15 +87,15 @@ def _check(value: object, wanted: Any, level: int) -> None:
     elif origin is Mapping:  # of witnesses: each is looked at where its callee is
         if not isinstance(value, Mapping):
             raise _ill(value, Mapping)
-    elif type(value) is not wanted:
+    elif type(value) is not wanted or (isinstance(value, Span) and not _is_span(value)):
         raise _ill(value, wanted)
-    elif isinstance(value, n.Node):
-        _check_node(value, _types(kind), level)
-    elif isinstance(value, Chance | LoopWitness | Witness):
+    elif isinstance(value, contract.Contract):
+        well_formed(value.mechanism)
+    elif isinstance(value, n.Node | Chance | LoopWitness | Witness):
         for name, hint in _types(kind).items():
-            _check(getattr(value, name), hint, level)
-    elif isinstance(value, Span) and not (type(value.start) is int and type(value.end) is int):
-        raise _ill(value, wanted)
+            _check(getattr(value, name), hint, level + 1)
+        if isinstance(value, n.Node):
+            _check_words(value)
 
 
 def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
@@ -102,16 +108,11 @@ def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
         _check(one, kind, level + 1)
 
 
-def _check_node(node: n.Node, hints: dict[str, Any], level: int) -> None:
-    for each in fields(node):
-        value = getattr(node, each.name)
-        if each.name == "contract":
-            if value is not None:
-                if type(value) is not contract.Contract:
-                    raise _ill(value, contract.Contract)
-                well_formed(value.mechanism)
-        else:
-            _check(value, hints[each.name], level + 1)
+def _is_span(value: Span) -> bool:
+    return type(value.start) is int and type(value.end) is int
+
+
+def _check_words(node: n.Node) -> None:
     allowed = OPERATORS.get(type(node))
     if allowed is not None and getattr(node, "op") not in allowed:  # noqa: B009 - only these classes have one
         raise Reject("form", node.span, "an operator that does not exist")
@@ -129,17 +130,15 @@ def _ill(value: object, wanted: object) -> Reject:
 
 def _identifiers(node: n.Node) -> Iterator[str]:
     """The names that a node gives to something."""
-    if isinstance(node, NAMED):
-        yield node.name
-    elif isinstance(node, n.Queries):
+    if isinstance(node, n.Queries):
         yield from node.names
     elif isinstance(node, n.For):
-        yield from [node.index] if node.index is not None else []
-        yield from [node.over.item] if isinstance(node.over, n.OverQueries) else []
-    elif isinstance(node, n.Gather):
-        yield node.index
-    elif isinstance(node, n.Emit):
-        yield node.tag
+        item = (node.over.item,) if isinstance(node.over, n.OverQueries) else ()
+        yield from item if node.index is None else (node.index, *item)
+    elif isinstance(node, n.Gather | n.Emit):
+        yield node.index if isinstance(node, n.Gather) else node.tag
+    elif type(node) in GIVING or isinstance(node, NAMED):
+        yield getattr(node, "name")  # noqa: B009 - these classes have one
 
 
 def _names(spec: n.Mechanism) -> None:
@@ -148,37 +147,16 @@ def _names(spec: n.Mechanism) -> None:
     """
     owners: dict[str, str] = {}
     shapes: dict[str, set[str]] = {}
-
-    def claim(name: str, kind: str, place: Span, again: bool) -> None:
-        known = owners.get(name)
-        if name in RESERVED or (known is not None and (known != kind or not again)):
-            raise Reject("form", place, f"`{name}` has another meaning already")
-        owners[name] = kind
-
-    for item in spec.inputs:
-        for name in item.names if isinstance(item, n.Queries) else (item.name,):
-            if name == INDEX:
-                raise Reject("form", item.span, f"`{name}` is the index of an answer in declarations")
-            claim(name, "input", item.span, False)
-    for use in spec.uses:
-        claim(use.name, "use", use.span, False)
-    for function in spec.functions:
-        claim(function.name, "function", function.span, False)
-    for stmt in statements_in(spec.body):
-        match stmt:
-            case n.Assign(name=name):
-                claim(name, "variable", stmt.span, True)
-            case n.Sample(name=name) | n.Choose(name=name) | n.Logistic(name=name):
-                claim(name, type(stmt).__name__, stmt.span, isinstance(stmt, n.Sample))
-            case n.Invoke(name=name):
-                claim(name, "call", stmt.span, False)
-            case n.For(index=index, over=over):
-                for each in (index, over.item if isinstance(over, n.OverQueries) else None):
-                    if each is not None:
-                        claim(each, "loop", stmt.span, True)
-            case n.Emit(tag=tag, fields=given):
-                names = {f.name for f in given}
-                if len(names) != len(given) or shapes.setdefault(tag, names) != names:
-                    raise Reject("form", stmt.span, "records of one tag have the same fields, each once")
-            case n.If() | n.While() | n.Break() | n.Pass():
-                pass
+    for node in (*spec.inputs, *spec.uses, *spec.functions, *statements_in(spec.body)):
+        if isinstance(node, n.Emit):
+            names = {f.name for f in node.fields}
+            if len(names) != len(node.fields) or shapes.setdefault(node.tag, names) != names:
+                raise Reject("form", node.span, "records of one tag have the same fields, each once")
+        elif not isinstance(node, n.If | n.While | n.Break | n.Pass):
+            kind, again = GIVING[type(node)]
+            for name in _identifiers(node):
+                if name == INDEX and kind == "input":
+                    raise Reject("form", node.span, f"`{name}` is the index of an answer in declarations")
+                if name in RESERVED or (name in owners and (owners[name] != kind or not again)):
+                    raise Reject("form", node.span, f"`{name}` has another meaning already")
+                owners[name] = kind

@@ -183,7 +183,5 @@ class Inputs(Looping):
             total = total + below(length)
         if group.sensitivity is not None:
             bound = real(self.number(group.sensitivity, self.scope(Mode.CLAUSE, path, group.span)))
-            if not self.public_only(bound):
-                raise Reject("hypotheses", group.span, "a clause of a declaration is public")
             self.prove(path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0)
             path.fact(Kind.RUN, total <= bound)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from aligncheck.language.syntax.nodes import Expr
+from aligncheck.language.syntax.nodes import Expr, Sort
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,10 @@ class Witness:
 
     `needs` says of a question, by its number (from 1, in the order in which the kernel comes to them), which
     of its facts, by their places (from 0), are enough: (number, places...).
+
+    `sorts` are those of the variables, and of the fields of records (`FIELD of out`; one that is a number in
+    some records and a truth value in others has none): what is assigned or released must be of them. They
+    follow from the spec, and are written nowhere.
     """
 
     loops: tuple[LoopWitness, ...] = ()
@@ -76,3 +80,4 @@ class Witness:
     within: tuple[tuple[str, Expr | None, Expr | None], ...] = ()
     callees: Mapping[str, Witness] = field(default_factory=dict)
     needs: tuple[tuple[int, ...], ...] = ()
+    sorts: tuple[tuple[str, Sort], ...] = field(default=(), compare=False)

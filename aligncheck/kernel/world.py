@@ -9,7 +9,7 @@ from typing import Any
 
 import z3
 
-from aligncheck.kernel.answer import Decision, Line, Part, Reject
+from aligncheck.kernel.answer import Line, Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
@@ -64,7 +64,7 @@ class World:
     witness: Witness
     decider: Decider
     symbols: Symbols = field(default_factory=Symbols)
-    decisions: list[Decision] = field(default_factory=list)
+    decisions: dict[tuple[str, Span, str], int] = field(default_factory=dict)
     parts: dict[Part, None] = field(default_factory=dict)
     public: dict[str, Term] = field(default_factory=dict)
     lists: dict[str, tuple[Any, ...]] = field(default_factory=dict)
@@ -86,8 +86,9 @@ class World:
     # --- decisions ----------------------------------------------------------------------------------------
 
     def decided(self, condition: str, place: Span, sentence: str, steps: int = 0) -> None:
-        """Writes down a decision."""
-        self.decisions.append(Decision(condition, place, sentence, steps))
+        """Writes down a decision: once, with the steps that it took on all paths."""
+        about = (condition, place, sentence)
+        self.decisions[about] = self.decisions.get(about, 0) + steps
 
     def counted(self, name: str, place: Span, amount: n.Expr | None) -> None:
         """Writes down how a part of the cost is counted."""

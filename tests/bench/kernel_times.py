@@ -27,6 +27,7 @@ from aligncheck.language.syntax.read import read_source
 from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.enough import with_needs
 from aligncheck.search.witness.fit import guess, refined
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import written
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -58,7 +59,7 @@ def row(path: Path) -> str:
     far = time.monotonic() + 600
     spec, callees = Judge(far, False, False).with_callees(check(source, parse(source)), source)
     start = time.process_time()
-    witness = guess(spec, attempt(spec, source, Effort(600)).chosen, callees)
+    witness = with_sorts(spec, guess(spec, attempt(spec, source, Effort(600)).chosen, callees))
     searching = time.process_time() - start
     tried = 0
     while True:

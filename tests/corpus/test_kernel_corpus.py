@@ -9,12 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kernel_cases import PROJECT, WITNESSES, search, spec_of, witness_of
+from kernel_cases import PROJECT, WITNESSES, decide, search, spec_of, witness_of
 
 from aligncheck.compiler.forms import form_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source

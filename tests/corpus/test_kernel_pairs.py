@@ -5,11 +5,11 @@ witnesses may not claim.
 from __future__ import annotations
 
 import pytest
+from kernel_cases import decide
 from kernel_pairs import PAIRS, Pair, spec
 
 from aligncheck.kernel import logic
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 from compile_all import MECHANISMS, NotCompiledError, compiled
-from kernel_cases import spec_of, witness_of
+from kernel_cases import decide, spec_of, witness_of
 
 from aligncheck.compiler.certificate.checker import check_file
 from aligncheck.compiler.certificate.questions import Kept, Question
 from aligncheck.compiler.certificate.solvers import Solver, by_cvc5
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
-from aligncheck.kernel.decide import decide
 
 ROOT = Path(__file__).parents[2]
 SPECS = [*sorted((ROOT / "specs").glob("*.dp")), *sorted((ROOT / "tests" / "specs").rglob("*.dp"))]

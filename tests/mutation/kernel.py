@@ -49,6 +49,7 @@ from aligncheck.kernel import logic
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
+from aligncheck.search.witness.sorting import with_sorts
 
 FOLDER = Path(logic.__file__).parent
 KEPT = ("witness", "answer", "__init__")
@@ -77,15 +78,20 @@ class Case:
 
 def cases() -> Iterator[Case]:
     for pair in PAIRS:
-        yield Case(f"{pair.name}: right", pair.spec(pair.right), pair.witness, True)
-        yield Case(f"{pair.name}: wrong", pair.spec(pair.wrong), pair.witness, False)
+        yield told(f"{pair.name}: right", pair.spec(pair.right), pair.witness, True)
+        yield told(f"{pair.name}: wrong", pair.spec(pair.wrong), pair.witness, False)
     for path in sorted((WITNESSES / "rules").glob("*.json")):
         witness = witness_of("rules", path.stem)
-        yield Case(f"{path.stem}_ok", spec_of(RULES / f"{path.stem}_ok.dp"), witness, True)
-        yield Case(f"{path.stem}_bad", spec_of(RULES / f"{path.stem}_bad.dp"), witness, False)
+        yield told(f"{path.stem}_ok", spec_of(RULES / f"{path.stem}_ok.dp"), witness, True)
+        yield told(f"{path.stem}_bad", spec_of(RULES / f"{path.stem}_bad.dp"), witness, False)
     for path in sorted((WITNESSES / "specs").glob("*.json")):
         spec, witness = spec_of(PROJECT / "specs" / f"{path.stem}.dp"), witness_of("specs", path.stem)
-        yield Case(path.stem, spec, witness, True)
+        yield told(path.stem, spec, witness, True)
+
+
+def told(name: str, spec: n.Mechanism, witness: Witness, accepted: bool) -> Case:
+    """The case, told the sorts."""
+    return Case(name, spec, with_sorts(spec, witness), accepted)
 
 
 def decided_in_tests() -> list[Case]:

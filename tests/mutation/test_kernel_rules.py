@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from kernel import FOLDER, KEPT, Case, Mutant, mutants, outcome
+from kernel import FOLDER, KEPT, Mutant, mutants, outcome, told
 from kernel_pairs import PAIRS
 
 from aligncheck.kernel import logic
@@ -69,6 +69,6 @@ def dropped() -> tuple[Mutant, ...]:
 def test_each_rule_is_needed(words: str, name: str) -> None:
     (mutant,) = (m for m in dropped() if words in m.change)
     (pair,) = (p for p in PAIRS if p.name == name)
-    wrong = Case(name, pair.spec(pair.wrong), pair.witness, False)
+    wrong = told(name, pair.spec(pair.wrong), pair.witness, False)
     with patch.object(logic, "ANEW", ()):
         assert outcome(mutant, [(wrong, 0.1)]) == f"accepts {name}"

@@ -25,13 +25,12 @@ from unittest.mock import patch
 from brute import SECONDS, checked
 from contradiction import Contradiction, Unsupported, contradiction
 from generated import Spec, generated, spoiled
+from kernel_cases import decide
 from lemma_one import Fault, first_fault
 
 from aligncheck.judge import judge
 from aligncheck.kernel import logic
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
-from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -39,6 +38,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.witness.fit import without
+from aligncheck.search.witness.sorting import Sorting
 from aligncheck.search.witness.witness_json import expression, written
 from aligncheck.verdict import Verified
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import z3
 from compile_all import compiled
+from kernel_cases import decide
 
 from aligncheck import __version__
 from aligncheck.compiler.certificate import questions
@@ -33,7 +34,6 @@ from aligncheck.compiler.certificate.text import (
 from aligncheck.compiler.certificate.whole import File
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import NOWHERE
 from aligncheck.language.syntax.parse import parse, read_source

@@ -5,17 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from kernel_cases import PROJECT, spec_of, witness_of
+from kernel_cases import PROJECT, decide, spec_of, witness_of
 
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.symbols import Given, Symbols
 from aligncheck.search.witness import enough
 from aligncheck.search.witness.enough import with_needs
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import WitnessError, read, written
 
-SPEC, WITNESS = spec_of(PROJECT / "specs" / "noisy_topk_gap.dp"), witness_of("specs", "noisy_topk_gap")
+SPEC = spec_of(PROJECT / "specs" / "noisy_topk_gap.dp")
+WITNESS = with_sorts(SPEC, witness_of("specs", "noisy_topk_gap"))
 
 
 def test_a_hard_question_is_asked_with_what_it_needs() -> None:

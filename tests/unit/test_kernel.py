@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kernel_cases import PROJECT, spec_of, witness_of
+from kernel_cases import PROJECT, decide, spec_of, witness_of
 from kernel_pairs import spec as mechanism
 
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import Kernel, decide
+from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import expression, read, written
 
 KEPT = sorted(path.stem for path in (PROJECT / "tests" / "data" / "kernel" / "specs").glob("*.json"))
@@ -340,7 +341,8 @@ def test_facts_never_contradict_each_other(name: str, exhaustive: bool) -> None:
     """
     if name not in SOME and not exhaustive:
         pytest.skip("needs --exhaustive")
-    kernel = Alarmed(well_formed(tree(name)), witness_of("specs", name))
+    spec = well_formed(tree(name))
+    kernel = Alarmed(spec, with_sorts(spec, witness_of("specs", name)))
     kernel.judged()
     assert len(kernel.places) >= 5
     for place, contradictions in kernel.places.items():

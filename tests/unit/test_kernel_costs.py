@@ -5,11 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from kernel_cases import decide
 from kernel_pairs import CALLEE, drawn, loop
 from small_specs import mechanism
 
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import records_of
 from aligncheck.language.source import Source

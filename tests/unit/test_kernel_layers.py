@@ -11,21 +11,23 @@ from typing import Any
 
 import pytest
 import z3
+from kernel_cases import decide
 from small_specs import mechanism
 
-from aligncheck.kernel.answer import Reject, Rejected
-from aligncheck.kernel.decide import Kernel, decide
+import aligncheck.kernel.decide as deciding
+from aligncheck.kernel.answer import Accepted, Reject, Rejected
+from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.evaluate import Evaluator, divided
 from aligncheck.kernel.inputs import Inputs
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.sets import Sets
-from aligncheck.kernel.sorts import Sorting
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Drawn, Given, Held, Rule, Symbols, Told
 from aligncheck.kernel.terms import Context, absolute, both, either, implies, real, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.search.witness.sorting import Sorting, with_sorts
 from aligncheck.search.witness.witness_json import expression
 
 HERE = Span(0, 0)
@@ -322,6 +324,29 @@ def test_sorts_are_the_least_that_all_assignments_allow() -> None:
     wanted = {"s": whole, "t": real_, "u": whole, "w": truth, "eta": real_}
     assert {name: sorts[name] for name in wanted} == wanted
     assert sorts["n of out"] is whole
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"s": n.Sort.INT},
+        {"s": n.Sort.BOOL},
+        {"w": n.Sort.INT},
+        {"x of out": n.Sort.INT},
+        {"x of out": n.Sort.BOOL},
+        {"s": None},
+    ],
+    ids=str,
+)
+def test_sorts_are_not_believed(lie: dict[str, Any]) -> None:
+    """A loop that starts with a whole number, if that is what it holds, never goes on with a half."""
+    spec = mechanism("s = 1\ns = s / 2\nw = s > 1\nemit a(x = s)")
+    told = with_sorts(spec, Witness())
+    assert isinstance(deciding.decide(spec, told), Accepted)
+    sorts = {name: sort for name, sort in {**dict(told.sorts), **lie}.items() if sort is not None}
+    answer = deciding.decide(spec, replace(told, sorts=tuple(sorts.items())))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "form"
 
 
 # --- form -------------------------------------------------------------------------------------------------

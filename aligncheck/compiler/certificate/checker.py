@@ -34,6 +34,7 @@ from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import WitnessError, read
 
 
@@ -161,7 +162,7 @@ class _Checking:
         """What the kernel says; with a second solver, only what that solver decides as well counts."""
         second = SecondSolver() if Solver.CVC5 in self.solvers else None
         try:
-            answer = decide(form.mechanism, witness, second)
+            answer = decide(form.mechanism, with_sorts(form.mechanism, witness), second)
         except DisagreementError as error:
             self.result = replace(self.result, disagreement=error.replies)
             return None

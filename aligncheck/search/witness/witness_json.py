@@ -1,7 +1,8 @@
 """Witnesses as JSON text, expressions in the notation of specs with the `$` names of the kernel.
 
-An entry for each field that is not as its class has it without being told; records whose fields must all be
-given are lists. Nothing of this is believed: the kernel looks at what was read as at anything else.
+An entry for each field that is not as its class has it without being told, and does not follow from the spec;
+records whose fields must all be given are lists. Nothing of this is believed: the kernel looks at what was
+read as at anything else.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if is_dataclass(value):
-        given = [(f, getattr(value, f.name)) for f in fields(value)]
+        given = [(f, getattr(value, f.name)) for f in fields(value) if f.compare]
         if not any(_may_be_left_out(f) for f, _ in given):
             return [_plain(each) for _, each in given]
         return {f.name: _plain(each) for f, each in given if each != _default(f)}
@@ -131,7 +132,7 @@ def _without_none(choices: tuple[Any, ...]) -> Any:
 
 
 def _record(wanted: type, value: Any, where: str) -> Any:
-    hints, known = _types(wanted), {f.name: f for f in fields(wanted)}
+    hints, known = _types(wanted), {f.name: f for f in fields(wanted) if f.compare}
     if not any(map(_may_be_left_out, known.values())):
         parts = _of(list, value, where)
         if len(parts) != len(known):

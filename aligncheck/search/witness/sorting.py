@@ -1,13 +1,23 @@
-"""What sort each variable and field has: the least that all its assignments allow. A guess that the
-evaluation checks: a value of another sort is refused where it is assigned.
+"""What sort each variable and field has: the least that all its assignments allow. Nothing of this is
+believed: the kernel refuses a value of another sort where it is assigned or released.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
-_ORDER = (n.Sort.INT, n.Sort.REAL)
+
+def with_sorts(spec: n.Mechanism, witness: Witness) -> Witness:
+    """The witness with the sorts of all names, and those in what is called."""
+    called = {use.name: use.contract.mechanism for use in spec.uses if use.contract is not None}
+    given = witness.callees
+    callees = {name: with_sorts(inner, given.get(name, Witness())) for name, inner in called.items()}
+    sorts = tuple(Sorting(spec).sorts.items())
+    return replace(witness, sorts=sorts, callees={**given, **callees})
 
 
 class Sorting:
