@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aligncheck.runtime.budget import Budget
-from aligncheck.runtime.errors import BudgetError, MechanismError, ParameterError
+from aligncheck.runtime.errors import MechanismError, ParameterError
 from aligncheck.runtime.frames import pandas
+from aligncheck.runtime.losses import Amount, Loss
 from aligncheck.runtime.parameters import RealLike
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ _PATIENCE = 30.0
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS ledger (only_row INTEGER PRIMARY KEY CHECK (only_row = 1),"
-    " total TEXT NOT NULL);"
+    " total TEXT NOT NULL);"  # as `Currency.written` writes it
     "CREATE TABLE IF NOT EXISTS entry (number INTEGER PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL UNIQUE,"
     " since TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, process INTEGER NOT NULL, most TEXT NOT NULL,"
     " spent TEXT);"
 )
-"""Amounts are exact fractions, as texts; `spent` is NULL while a run is in progress."""
+"""Amounts are exact fractions, as texts, one or two; `spent` is NULL while a run is in progress."""
 
 
 class BudgetFile(Budget):
@@ -52,22 +53,24 @@ class BudgetFile(Budget):
         MechanismError: the file cannot be read or written, or is no ledger.
     """
 
-    def __init__(self, path: str | os.PathLike[str], total: RealLike) -> None:
+    def __init__(self, path: str | os.PathLike[str], total: RealLike | Loss) -> None:
         super().__init__(total)
+        self._given = total
+        written = self.currency.written(self._total)
         self.path = Path(path).absolute()
         self._tokens: dict[object, str] = {}
         with self._writing() as file:
-            file.execute("INSERT OR IGNORE INTO ledger VALUES (1, ?)", (str(self._total),))
+            file.execute("INSERT OR IGNORE INTO ledger VALUES (1, ?)", (written,))
             ((kept,),) = file.execute("SELECT total FROM ledger").fetchall()
-        if Fraction(kept) != self._total:
-            raise ParameterError("total", f"is {self._total}, but the ledger `{self.path}` has {kept}")
+        if kept != written:
+            raise ParameterError("total", f"is {written}, but the ledger `{self.path}` has {kept}")
 
     def __reduce__(self) -> Any:
-        return BudgetFile, (str(self.path), self._total)
+        return BudgetFile, (str(self.path), self._given)
 
     def entries(self) -> list[dict[str, Any]]:
         """What was asked and spent, in order: `since` (UTC), `process`, `most`, `spent` (None: in
-        progress, or never settled).
+        progress, or never settled); `delta most` and `delta spent` where the budget has a δ.
         """
         self._refuse_other_processes()
         with self._lock, self._writing() as file:
@@ -77,8 +80,8 @@ class BudgetFile(Budget):
             {
                 "since": since,
                 "process": process,
-                "most": Fraction(most),
-                "spent": None if spent is None else Fraction(spent),
+                **_by_name("most", most, self._marks),
+                **_by_name("spent", spent, self._marks),
             }
             for since, process, most, spent in rows
         ]
@@ -89,24 +92,21 @@ class BudgetFile(Budget):
         Raises:
             MissingPandasError: pandas is not installed.
         """
-        return pandas().DataFrame(self.entries(), columns=["since", "process", "most", "spent"])
+        amounts = [f"{mark}{name}" for name in ("most", "spent") for mark in self._marks]
+        return pandas().DataFrame(self.entries(), columns=["since", "process", *amounts])
 
-    def _open(self, key: object, amount: Fraction) -> None:
+    def _open(self, key: object, amount: Amount) -> None:
         self._refuse_other_processes()
         with self._lock, self._writing() as file:
             self._settle_noted(file)
-            spent, reserved = _read(file)
-            remaining = self._total - spent - sum(reserved.values(), Fraction(0))
-            if amount > remaining:
-                raise BudgetError(amount, spent, remaining)
+            self._allow(amount, self._read(file))
             # A token of its own, and before it is committed: an interrupt after that must find the entry to
             # settle, and one before it no entry of another's.
             token = self._tokens[key] = secrets.token_hex(16)
-            file.execute(
-                "INSERT INTO entry (token, process, most) VALUES (?, ?, ?)", (token, os.getpid(), str(amount))
-            )
+            row = (token, os.getpid(), _text(amount))
+            file.execute("INSERT INTO entry (token, process, most) VALUES (?, ?, ?)", row)
 
-    def _settle(self, key: object, paid: Fraction) -> None:
+    def _settle(self, key: object, paid: Amount) -> None:
         """Notes it, and writes it where nobody holds the lock: a finalizer may come while this very thread
         does. What is noted is written with the next use.
         """
@@ -124,19 +124,24 @@ class BudgetFile(Budget):
         """Twice noted, a settlement counts once; nothing leaves the notes before it is in the file."""
         noted = tuple(self._settled)
         for key, paid in noted:
-            file.execute(
-                "UPDATE entry SET spent = ? WHERE token = ? AND spent IS NULL", (str(paid), self._tokens[key])
-            )
+            row = (_text(paid), self._tokens[key])
+            file.execute("UPDATE entry SET spent = ? WHERE token = ? AND spent IS NULL", row)
         file.commit()
         for _ in noted:
             self._settled.popleft()
         file.execute("BEGIN IMMEDIATE")
 
-    def _now(self) -> tuple[Fraction, dict[object, Fraction]]:
+    def _now(self) -> tuple[Amount, dict[object, Amount]]:
         self._refuse_other_processes()
         with self._lock, self._writing() as file:
             self._settle_noted(file)
-            return _read(file)
+            return self._read(file)
+
+    def _read(self, file: sqlite3.Connection) -> tuple[Amount, dict[object, Amount]]:
+        """What was spent, and what is set aside by each entry that is not settled."""
+        rows = file.execute("SELECT number, most, spent FROM entry").fetchall()
+        spent = self._added(_amount_of(paid) for _, _, paid in rows if paid is not None)
+        return spent, {number: _amount_of(most) for number, most, paid in rows if paid is None}
 
     def _refuse_other_processes(self) -> None:
         """None is refused: a fork begins with notes and a lock of its own."""
@@ -162,8 +167,14 @@ class BudgetFile(Budget):
                 file.close()  # which rolls back what was not committed
 
 
-def _read(file: sqlite3.Connection) -> tuple[Fraction, dict[object, Fraction]]:
-    """What was spent, and what is set aside by each entry that is not settled."""
-    rows = file.execute("SELECT number, most, spent FROM entry").fetchall()
-    spent = sum((Fraction(paid) for _, _, paid in rows if paid is not None), Fraction(0))
-    return spent, {number: Fraction(most) for number, most, paid in rows if paid is None}
+def _text(amount: Amount) -> str:
+    return " ".join(map(str, amount))
+
+
+def _amount_of(text: str) -> Amount:
+    return tuple(map(Fraction, text.split()))
+
+
+def _by_name(name: str, text: str | None, marks: tuple[str, ...]) -> dict[str, Fraction | None]:
+    amounts = (None,) * len(marks) if text is None else _amount_of(text)
+    return {f"{mark}{name}": each for mark, each in zip(marks, amounts, strict=True)}

@@ -42,12 +42,14 @@ class BudgetError(MechanismError):
     """More is asked of a budget than it has left; nothing was spent.
 
     Attributes:
-        asked, spent, remaining: privacy losses, in natural-logarithm units. What runs in progress may still
-            spend is neither spent nor remaining.
+        asked, spent, remaining: privacy losses, in natural-logarithm units: ε, or ρ where the budget is in ρ.
+            What runs in progress may still spend is neither spent nor remaining.
     """
 
-    def __init__(self, asked: Fraction, spent: Fraction, remaining: Fraction) -> None:
-        super().__init__(f"the budget does not allow it: asked {asked}, spent {spent}, remaining {remaining}")
+    def __init__(self, asked: Fraction, spent: Fraction, remaining: Fraction, *written: str) -> None:
+        """`written` are the three as texts, where they are more than numbers."""
+        texts = written or (asked, spent, remaining)
+        super().__init__("the budget does not allow it: asked {}, spent {}, remaining {}".format(*texts))
         self.asked = asked
         self.spent = spent
         self.remaining = remaining

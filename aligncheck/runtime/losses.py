@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -54,6 +55,55 @@ class ConcentratedLoss:
 
 
 Loss: TypeAlias = PureLoss | ApproximateLoss | ConcentratedLoss
+
+Amount: TypeAlias = tuple[Fraction, ...]
+"""What a loss is in a currency: its number, or ε and δ."""
+
+
+class Currency(Enum):
+    """What losses are added up in."""
+
+    EPSILON = "epsilon"
+    EPSILON_DELTA = "epsilon and delta"
+    RHO = "rho"
+
+    def price(self, loss: Loss) -> Amount | None:
+        """What a loss is in this currency; None where it has no price in it."""
+        match self:
+            case Currency.EPSILON:
+                return (loss.epsilon,) if isinstance(loss, PureLoss) else None
+            case Currency.EPSILON_DELTA:
+                match loss:
+                    case PureLoss(epsilon=epsilon):
+                        return epsilon, Fraction(0)
+                    case ApproximateLoss(epsilon=epsilon, delta=delta):
+                        return epsilon, delta
+                    case ConcentratedLoss():
+                        return None
+            case Currency.RHO:
+                rho = concentrated(loss)
+                return None if rho is None else (rho,)
+
+    def written(self, amount: Amount) -> str:
+        """As a spec claims it: `1/2`, `1/2 delta 1/1000`, `1/8 zcdp`."""
+        match self:
+            case Currency.EPSILON:
+                return str(amount[0])
+            case Currency.EPSILON_DELTA:
+                return " delta ".join(map(str, amount))
+            case Currency.RHO:
+                return f"{amount[0]} zcdp"
+
+
+def currency_of(loss: Loss) -> Currency:
+    """The currency that a loss is claimed in."""
+    match loss:
+        case PureLoss():
+            return Currency.EPSILON
+        case ApproximateLoss():
+            return Currency.EPSILON_DELTA
+        case ConcentratedLoss():
+            return Currency.RHO
 
 
 def concentrated(loss: Loss) -> Fraction | None:

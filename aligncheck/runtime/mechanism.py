@@ -27,6 +27,7 @@ from aligncheck.runtime.errors import (
     ProcessError,
     UnsafeFloatWarning,
 )
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Currency, Loss, PureLoss
 from aligncheck.runtime.noise import FloatingNoise, Noise
 from aligncheck.runtime.parameters import RealLike, real, shown
 from aligncheck.runtime.reals import Real
@@ -86,7 +87,8 @@ class FunctionInfo:
 class Spec:
     """What a generated class was made from: the mechanism's name, its claim as text, its inputs in order.
 
-    `bound` is the most that any output costs, where the claim depends on the output.
+    `bound` is the most that any output costs, where the claim depends on the output. Both are ε or ρ, by
+    the `currency`; `delta` is the δ beside ε.
     """
 
     name: str
@@ -95,6 +97,8 @@ class Spec:
     queries: tuple[QueryInfo, ...]
     functions: tuple[FunctionInfo, ...] = ()
     bound: str | None = None
+    currency: Currency = Currency.EPSILON
+    delta: str | None = None
 
 
 class _Fixed(type):
@@ -120,8 +124,9 @@ class Mechanism(metaclass=_Fixed):
     Its parameters do not change once it is made: they were checked then, and its claim is about them.
 
     Attributes:
-        bound: the most that a run spends, in natural-logarithm units; None where that depends on how many
-            answers there are and these are not known yet.
+        bound: the most that a run spends, in natural-logarithm units, ε or ρ by `spec.currency`; None where
+            that depends on how many answers there are and these are not known yet.
+        bound_delta: the δ beside it; 0 unless the claim has one.
     """
 
     spec: ClassVar[Spec]
@@ -132,6 +137,7 @@ class Mechanism(metaclass=_Fixed):
     """How it computes: `lattice`, `refined` or `float`; only the last is not covered by the proof."""
 
     bound: Real | None = None
+    bound_delta: Real = 0
 
     def __init__(self, *, budget: Budget | None = None, testing_seed: int | None = None) -> None:
         if testing_seed is not None and (isinstance(testing_seed, bool) or not isinstance(testing_seed, int)):
@@ -172,6 +178,22 @@ class Mechanism(metaclass=_Fixed):
             MechanismError: the bound depends on how many answers there are, which is not known yet.
         """
         return Fraction(self._most()) - self.spent
+
+    @property
+    def loss(self) -> Loss:
+        """The most that a run spends, in the currency of the claim.
+
+        Raises:
+            MechanismError: as for `remaining`.
+        """
+        most = Fraction(self._most())
+        match self.spec.currency:
+            case Currency.EPSILON:
+                return PureLoss(most)
+            case Currency.EPSILON_DELTA:
+                return ApproximateLoss(most, Fraction(self.bound_delta))
+            case Currency.RHO:
+                return ConcentratedLoss(most)
 
     def sensitivities(self) -> dict[str, Real]:
         """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its
@@ -338,12 +360,12 @@ class OnlyRun(Generic[R]):
         try:
             mechanism._begin(self)
             if mechanism._budget is not None:
-                self.reserved = Reservation(mechanism._budget, Fraction(mechanism._most()))
+                self.reserved = Reservation(mechanism._budget, mechanism.loss)
                 self.reserved.open()
             return self
         except BaseException:
             if self.reserved is not None:
-                self.reserved.settle(Fraction(0))
+                self.reserved.settle(drawn=False)
             mechanism._disown(self)
             raise
 
@@ -361,12 +383,17 @@ class OnlyRun(Generic[R]):
         self._failed = kind is not None
         self._over = not self._closed if kind is None else issubclass(kind, Exception)
         if self.reserved is not None:
-            self.reserved.settle(self.spent)
+            self.reserved.settle(self.spent, drawn=self._drawn)
+
+    @property
+    def _drawn(self) -> bool:
+        """False where it is stopped from outside before it drew anything."""
+        return self._over or self.noise.begun or bool(self.release.count())
 
     @property
     def spent(self) -> Fraction:
         """What the run has spent so far: nothing, if it is stopped from outside before it drew anything."""
-        if not (self._over or self.noise.begun or self.release.count()):
+        if not self._drawn:
             return Fraction(0)
         mechanism = self._mechanism
         return Fraction(mechanism._most() if self._failed else mechanism._cost(self.release))

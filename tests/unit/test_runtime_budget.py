@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,13 @@ from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, BudgetError, MechanismError, ParameterError, ProcessError
+from aligncheck.runtime.losses import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    Currency,
+    PureLoss,
+    concentrated_within,
+)
 
 SPECS = Path(__file__).parents[2] / "specs"
 TRACED = (str(Path(aligncheck.runtime.__file__).parent), "<generated>")
@@ -91,23 +99,91 @@ def made(stem: str, mode: RunMode) -> Any:
     return compiled(check(source, parse(source)), mode)
 
 
+# --- other currencies ---------------------------------------------------------------------------------------
+
+
+def test_epsilon_and_delta_are_each_added_up() -> None:
+    budget: Any = Budget(ApproximateLoss(Fraction(1), Fraction(1, 100)))
+    budget.spend("1/4")
+    held = budget.reserve(ApproximateLoss(Fraction(1, 4), Fraction(1, 200)))
+    with pytest.raises(
+        BudgetError, match="asked 0 delta 1/100, spent 1/4 delta 0, remaining 1/2 delta 1/200"
+    ):
+        budget.spend(ApproximateLoss(Fraction(0), Fraction(1, 100)))
+    held.settle(Fraction(0))  # what has a δ is paid whole
+    assert budget.amounts()["delta spent"] == Fraction(1, 200)
+    assert list(budget.to_frame()["delta remaining"]) == [Fraction(1, 200)]
+    with pytest.raises(MechanismError, match="a claim in rho has no price in a budget in epsilon and delta"):
+        budget.spend(ConcentratedLoss(Fraction(1)))
+    pure = budget.reserve(PureLoss(Fraction(1, 2)))
+    pure.settle(Fraction(1, 8))
+    assert budget.remaining == Fraction(3, 8)
+    assert repr(budget) == "Budget(total=1 delta 1/100, spent=5/8 delta 1/200, remaining=3/8 delta 1/200)"
+
+
+def test_rho_is_added_up_and_does_not_come_back() -> None:
+    budget: Any = Budget(ConcentratedLoss(Fraction(1)))
+    budget.spend(ConcentratedLoss(Fraction(1, 4)))
+    held = budget.reserve(PureLoss(Fraction(1)))
+    assert budget.reserved == Fraction(1, 2)
+    held.settle(Fraction(1, 10))
+    assert budget.spent == Fraction(3, 4)
+    budget.reserve(PureLoss(Fraction(1, 2))).settle(drawn=False)
+    assert (budget.remaining, repr(budget)) == (
+        Fraction(1, 4),
+        "Budget(total=1 zcdp, spent=3/4 zcdp, remaining=1/4 zcdp)",
+    )
+    with pytest.raises(MechanismError, match="a claim in epsilon and delta has no price in a budget in rho"):
+        budget.spend(ApproximateLoss(Fraction(1, 9), Fraction(1, 9)))
+    for loss in (ConcentratedLoss(Fraction(1)), ApproximateLoss(Fraction(1), Fraction(1, 9))):
+        with pytest.raises(MechanismError, match="has no price in a budget in epsilon"):
+            Budget(1).spend(loss)
+    with pytest.raises(ParameterError, match="`total` must not be negative"):
+        Budget(ApproximateLoss(Fraction(1), Fraction(-1)))
+    within = Budget.within(1, "1e-6")
+    assert within.currency is Currency.RHO
+    assert within.total == concentrated_within(1, "1e-6")
+
+
+def test_a_run_pays_in_the_currency_of_the_budget() -> None:
+    """A claim in ε; and classes that claim another currency, as compiled ones say it."""
+    cls = made("svt_with_gap", RunMode.LATTICE)
+    for total, paid in ((PureLoss(Fraction(1)), 1), (ConcentratedLoss(Fraction(1)), Fraction(1, 2))):
+        budget: Any = Budget(total)
+        cls(T=0, k=2, eps=1, budget=budget)([100])
+        assert budget.spent == paid
+    for currency, loss in (
+        (Currency.EPSILON_DELTA, ApproximateLoss(Fraction(1), Fraction(1, 9))),
+        (Currency.RHO, ConcentratedLoss(Fraction(1))),
+    ):
+        other: Any = type(
+            "Other", (cls,), {"spec": replace(cls.spec, currency=currency), "bound_delta": Fraction(1, 9)}
+        )
+        assert other(T=0, k=2, eps=1).loss == loss
+        budget = Budget(loss)
+        other(T=0, k=2, eps=1, budget=budget)([100])
+        assert set(budget.amounts().values()) - set(Budget(loss).amounts().values()) == set()
+        assert budget.remaining == 0
+
+
 # --- however a run ends -------------------------------------------------------------------------------------
 
 
 @pytest.mark.filterwarnings("ignore::aligncheck.runtime.errors.UnsafeFloatWarning")
 @pytest.mark.parametrize("mode", RunMode)
-@pytest.mark.parametrize("closes", [True, False])
-def test_a_stream_that_never_gave_a_record_spends_nothing(mode: RunMode, closes: bool) -> None:
+def test_a_stream_that_never_gave_a_record_spends_nothing(mode: RunMode) -> None:
     budget: Any = Budget(1)
-    mechanism = made("histogram", mode)(eps=1, budget=budget)
-    records = mechanism.stream([1, 2])
-    assert (budget.spent, budget.reserved, mechanism.spent) == (0, 1, 0)
-    if closes:
-        records.close()
-    del records
-    gc.collect()
-    assert (budget.spent, budget.reserved, mechanism.spent) == (0, 0, 0)
-    next(made("histogram", mode)(eps=1, budget=budget).stream([1, 2]))
+    cls = made("histogram", mode)
+    for closes in (True, False):
+        mechanism = cls(eps=1, budget=budget)
+        records = mechanism.stream([1, 2])
+        assert (budget.spent, budget.reserved, mechanism.spent) == (0, 1, 0)
+        if closes:
+            records.close()
+        del records
+        gc.collect()
+        assert (budget.spent, budget.reserved, mechanism.spent) == (0, 0, 0)
+    next(cls(eps=1, budget=budget).stream([1, 2]))
     gc.collect()
     assert (budget.spent, budget.reserved) == (1, 0)
 

@@ -14,6 +14,7 @@ import pytest
 
 from aligncheck.runtime import BudgetError, MechanismError, ParameterError
 from aligncheck.runtime.budget_file import BudgetFile
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, PureLoss
 
 
 @pytest.fixture
@@ -55,6 +56,28 @@ def test_it_lasts_and_is_exact(path: Path) -> None:
         BudgetFile(path, "1").spend("1e-9")
     assert [entry["spent"] for entry in ledger.entries()] == [Fraction(1, 11)] * 11
     assert repr(ledger).startswith("BudgetFile(total=1, spent=1")
+
+
+def test_other_currencies(path: Path, tmp_path: Path) -> None:
+    total = ApproximateLoss(Fraction(1), Fraction(1, 100))
+    BudgetFile(path, total).spend(ApproximateLoss(Fraction(1, 2), Fraction(1, 200)))
+    ledger = pickle.loads(pickle.dumps(BudgetFile(path, total)))
+    held = ledger.reserve(Fraction(1, 2))
+    assert ledger.amounts()["delta remaining"] == Fraction(1, 200)
+    with pytest.raises(BudgetError, match="spent 1/2 delta 1/200"):
+        ledger.spend(ApproximateLoss(Fraction(0), Fraction(1, 100)))
+    held.settle(Fraction(1, 4))
+    columns = ["most", "delta most", "spent", "delta spent"]
+    assert ledger.to_frame()[columns].to_numpy().tolist() == [
+        [Fraction(1, 2), Fraction(1, 200)] * 2,
+        [Fraction(1, 2), 0, Fraction(1, 4), 0],
+    ]
+    for other in (PureLoss(Fraction(1)), ConcentratedLoss(Fraction(1))):
+        with pytest.raises(ParameterError, match="has 1 delta 1/100"):
+            BudgetFile(path, other)
+    rho = BudgetFile(tmp_path / "rho.db", ConcentratedLoss(Fraction(1)))
+    rho.spend(PureLoss(Fraction(1)))
+    assert rho.remaining == Fraction(1, 2)
 
 
 def test_processes_at_once_spend_no_more_than_there_is(path: Path) -> None:

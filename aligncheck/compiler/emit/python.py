@@ -133,10 +133,12 @@ _OWN = frozenset(
 _INHERITED = frozenset(
     {
         "bound",
+        "bound_delta",
         "budget",
         "callees",
         "check",
         "gamma",
+        "loss",
         "mode",
         "remaining",
         "self",
