@@ -324,7 +324,7 @@ class Aligner(Sets):
         the output. Then for each choice of all these truth values the shift is a function of D, D' and
         earlier noise.
         """
-        if not self._has_number(term):
+        if not any(role == Told(True) for _, role in self.symbols.leaves(term)):
             return
         if z3.is_bool(term) and not _connective(term):
             for leaf, role in self.symbols.leaves(term):
@@ -335,9 +335,6 @@ class Aligner(Sets):
         else:
             for part in term.children():
                 self.countable(part, place)
-
-    def _has_number(self, term: Term) -> bool:
-        return any(role == Told(True) for _, role in self.symbols.leaves(term))
 
     # --- what holds of complete runs -----------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ it is; what is known of it later is a function of that coordinate. See docs/kern
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
 
@@ -44,12 +44,15 @@ class Callee:
 
 @dataclass
 class Actual:
-    """The arguments: what stands for each constant of the callee, and for each function of an index (then the
-    index is a de Bruijn variable); once of D in both places, and once of D and D'.
+    """A call with its arguments: what stands for each constant of the callee, and for each function of an
+    index (then the index is a de Bruijn variable); once of D in both places, and once of D and D'.
     """
 
-    constants: list[tuple[Term, Term, Term]]
-    functions: list[tuple[Any, Term, Term]]
+    stmt: n.Invoke
+    callee: Callee
+    path: Path
+    constants: list[tuple[Term, Term, Term]] = field(default_factory=list)
+    functions: list[tuple[Any, Term, Term]] = field(default_factory=list)
 
     def put(self, term: Term, run: int) -> Term:
         """A term of the callee for these arguments; with `run` 0 those of D stand for those of D' as well."""
@@ -72,8 +75,9 @@ class Calling(Runner):
 
     def invoke(self, stmt: n.Invoke, path: Path) -> None:
         """A call: its arguments are what the callee's proof assumed; it costs what the callee claims."""
-        callee = self._callee(stmt)
-        actual = self._arguments(stmt, callee, path)
+        actual = Actual(stmt, self._callee(stmt), path)
+        self._arguments(actual)
+        callee = actual.callee
         for fact in callee.assumed:
             arbitrary = [(v, self.index("i")) for v in fact.variables]
             formula = z3.substitute(fact.formula, *arbitrary) if arbitrary else fact.formula
@@ -83,7 +87,7 @@ class Calling(Runner):
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + actual.put(callee.claim, 0)
         self.counted(stmt.name, stmt.span, callee.spec.most or callee.spec.privacy)
-        path.calls[stmt.name] = self._released(stmt, callee, actual, path)
+        path.calls[stmt.name] = self._released(actual)
 
     def _callee(self, stmt: n.Invoke) -> Callee:
         if stmt.mechanism not in self.callees:
@@ -94,46 +98,34 @@ class Calling(Runner):
             try:
                 callee = self.accepted(use.contract.mechanism, witness)
             except Reject as refusal:
-                reason = (
-                    f"`{use.name}` was not accepted ({refusal.answer.condition}: {refusal.answer.reason})"
-                )
-                raise Reject("calls", use.span, reason) from None
+                raise Reject("calls", use.span, f"`{use.name}` was not accepted ({refusal})") from None
             self.decided("calls", use.span, f"`{use.name}` was accepted by itself")
             self.callees[stmt.mechanism] = callee
         return self.callees[stmt.mechanism]
 
     # --- arguments ----------------------------------------------------------------------------------------
 
-    def _arguments(self, stmt: n.Invoke, callee: Callee, path: Path) -> Actual:
+    def _arguments(self, actual: Actual) -> None:
+        stmt, callee = actual.stmt, actual.callee
         given = {a.name: a.value for a in stmt.arguments}
         inputs = [x for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))]
         if sorted(inputs) != sorted(a.name for a in stmt.arguments):
             raise Reject("form", stmt.span, f"`{stmt.mechanism}` takes other arguments")
-        actual = Actual([], [])
         for item in callee.spec.inputs:
             names = item.names if isinstance(item, n.Queries) else (item.name,)
             for name in names:
-                self._argument(stmt, callee, item, name, given[name], actual, path)
+                self._argument(actual, item, name, given[name])
             if isinstance(item, n.Queries):
-                self._pass_marks(callee, item, [given[name] for name in names], actual)
-        self._pass_steps(callee, actual)
-        return actual
+                self._pass_marks(actual, item, [given[name] for name in names])
+        self._pass_steps(actual)
 
-    def _argument(
-        self,
-        stmt: n.Invoke,
-        callee: Callee,
-        item: n.Input,
-        name: str,
-        e: n.Expr,
-        actual: Actual,
-        path: Path,
-    ) -> None:
+    def _argument(self, actual: Actual, item: n.Input, name: str, e: n.Expr) -> None:
         """What stands for one input; a public one is the same on D and D'."""
         vector = isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector)
-        i, inside, inner = self.index("i"), self.symbols.true, callee.inner
+        i, inside, inner = self.index("i"), self.symbols.true, actual.callee.inner
+        stmt, path = actual.stmt, actual.path
         if vector:
-            terms, length = self._entries(stmt, name, e, i, path)
+            terms, length = self._entries(actual, name, e, i)
             inside = both(i >= 0, i < length)
             actual.constants.append((inner.lengths[name], length, length))
         else:
@@ -150,18 +142,14 @@ class Calling(Runner):
         if not same(on_d(0), on_other(0)):
             actual.functions.append((on_other, one, other))
 
-    def _entries(self, stmt: n.Invoke, name: str, e: n.Expr, i: Term, path: Path) -> tuple[list[Term], Term]:
+    def _entries(self, actual: Actual, name: str, e: n.Expr, i: Term) -> tuple[list[Term], Term]:
         """The entry of a list at an index, on D and on D', and its length, which is the same. Of `list(E for
         j in …)` it is E at the i-th index.
         """
         if isinstance(e, n.Name) and not e.primed and e.ident in self.lists and e.ident not in self.single:
             return [f(i) for f in self.lists[e.ident][:2]], self.lengths[e.ident]
-        if (
-            not isinstance(e, n.Gather)
-            or e.function != n.LISTING
-            or e.where is not None
-            or e.count is not None
-        ):
+        stmt, path = actual.stmt, actual.path
+        if not isinstance(e, n.Gather) or (e.function, e.where, e.count) != (n.LISTING, None, None):
             raise Reject("form", stmt.span, f"`{name}` of `{stmt.mechanism}` is a list")
         one, other = (self.opened(e, scope, number=False) for scope in self.in_runs(stmt, path)[:2])
         for end, again in ((one.low, other.low), (one.high, other.high)):
@@ -169,7 +157,7 @@ class Calling(Runner):
         length = z3.If(one.low <= one.high, one.high - one.low, self.symbols.zero)
         return [found.at(found.low + i).body for found in (one, other)], length
 
-    def _pass_marks(self, callee: Callee, item: n.Queries, given: list[n.Expr], actual: Actual) -> None:
+    def _pass_marks(self, actual: Actual, item: n.Queries, given: list[n.Expr]) -> None:
         """Which answers move is for the caller to say: those that move in the one group that the arguments
         read. The callee's `ways` are taken for the caller's in order: a choice as good as any, since what the
         callee assumes of them is shown.
@@ -184,31 +172,32 @@ class Calling(Runner):
         for way in Way:
             own = instead.get(way, way)
             words += [(f"{way.mark}{end}", f"{own.mark}{end}") for end in ("", "_owner")]
-        for inner, outer in words:
-            if f"${inner}_{theirs}" not in callee.inner.marks or f"${outer}_{ours}" not in self.marks:
-                continue
-            ours_at = self.marks[f"${outer}_{ours}"]
-            actual.constants.append((callee.inner.marks[f"${inner}_{theirs}"], ours_at, ours_at))
+        inner = actual.callee.inner
+        for word, own_word in words:
+            their_mark, mark = inner.marks.get(f"${word}_{theirs}"), self.marks.get(f"${own_word}_{ours}")
+            if their_mark is not None and mark is not None:
+                actual.constants.append((their_mark, mark, mark))
         place = z3.Var(0, self.symbols.INT)
         for name, e in zip(item.names, given, strict=True):
-            below = callee.inner.moved.get(f"$moved_{name}")
+            below = inner.moved.get(f"$moved_{name}")
             if below is not None:  # which is 0 of D and D
                 own = self.moved.get(f"$moved_{e.ident}", below) if isinstance(e, n.Name) else below
                 actual.functions.append((below, self.symbols.none, own(place)))
 
-    def _pass_steps(self, callee: Callee, actual: Actual) -> None:
+    def _pass_steps(self, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""
+        inner = actual.callee.inner
         for symbol, *bodies in list(actual.functions):
-            step = callee.inner.lattice.get(symbol.get_id())
+            step = inner.lattice.get(symbol.get_id())
             if step is not None:
                 one, other = (self.steps(body, actual.put(step, 0)) for body in bodies)
-                actual.functions.append((callee.inner.whole[symbol.get_id()], one, other))
+                actual.functions.append((inner.whole[symbol.get_id()], one, other))
 
     # --- what it released ---------------------------------------------------------------------------------
 
-    def _released(self, stmt: n.Invoke, callee: Callee, actual: Actual, path: Path) -> RecordList:
+    def _released(self, actual: Actual) -> RecordList:
         """New symbols, the same on D and D', and what the callee's own proof tells of them in every run."""
-        s, x = self.symbols, stmt.name
+        s, x, callee, path = self.symbols, actual.stmt.name, actual.callee, actual.path
         length = s.constant(f"len({x})", s.INT, Held())
         tag = s.function(f"tag of {x}", (s.INT,), s.INT, Held())
         known = callee.inner.out.fields.items()

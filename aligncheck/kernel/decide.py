@@ -12,7 +12,7 @@ from aligncheck.kernel.calls import Callee
 from aligncheck.kernel.evaluate import EXP, LN, LOG2
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.inputs import Inputs
-from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
+from aligncheck.kernel.logic import Confirm, Decider, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols
@@ -119,13 +119,12 @@ class Kernel(Inputs):
             term = self.public.get(name, self.lengths.get(name.removeprefix("len(").removesuffix(")")))
             if term is not None and not z3.is_bool(term):
                 values.append(real(term) == z3.RealVal(str(Fraction(value)), self.symbols.ctx))
-        facts: list[Fact] = path.facts
         values += [self.lengths[x] >= 1 for x in self.lists]
         bounded = {self.rules[f].get_id() for f in (EXP, LN, LOG2)}
-        known = self.symbols.leaves(*(fact.formula for fact in facts))
+        known = self.symbols.leaves(*(fact.formula for fact in path.facts))
         if any(t.decl().get_id() in bounded for t, _ in known):
             raise Reject("hypotheses", self.spec.span, "exp, ln and log2 are known by bounds only")
-        if not self.decider.satisfiable(facts, values, self.symbols.ctx):
+        if not self.decider.satisfiable(path.facts, values, self.symbols.ctx):
             raise Reject("hypotheses", self.spec.span, "no inputs were found that satisfy the declarations")
         self.decided("hypotheses", self.spec.span, "inputs that satisfy the declarations were found")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 
 import z3
 
@@ -111,14 +110,13 @@ class Evaluator(World):
         s = self.symbols
         match e:
             case n.Number(value=v):
-                return s.integer(v.numerator) if v.denominator == 1 else self._ratio(v)
+                return s.integer(v.numerator) if v.denominator == 1 else z3.RealVal(str(v), s.ctx)
             case n.Boolean(value=v):
                 return s.true if v else s.false
             case n.Name(ident=x, primed=primed):
                 return self._name(e, x, primed, scope)
             case n.Index(base=x, index=i, primed=primed):
-                at = self.whole_number(i, scope)
-                return self._index(e, x, at, primed, scope)
+                return self._index(e, x, self.whole_number(i, scope), primed, scope)
             case n.Call(function="len", args=args):
                 return self._length(e, args, scope)
             case n.Call(function=f, args=args):
@@ -131,8 +129,7 @@ class Evaluator(World):
             case n.Binary(op="**", left=x, right=power):
                 return self._power(e, self.number(x, scope), power)
             case n.Binary(op=op, left=x, right=y):
-                one, two = self.number(x, scope), self.number(y, scope)
-                return self._arithmetic(e, op, one, two, scope)
+                return self._arithmetic(e, op, self.number(x, scope), self.number(y, scope), scope)
             case n.Compare(op=op, left=x, right=y):
                 return self._compare(e, op, x, y, scope)
             case n.Logic(op=op, args=args):
@@ -142,15 +139,13 @@ class Evaluator(World):
                 one = self.value(x, scope.under(on))
                 return self.choice(e, on, one, self.value(y, scope.under(z3.Not(on))))
             case n.OutIs(index=i, tag=tag, of=of):
-                at = self.whole_number(i, scope)
-                return self._records(e, of, scope).tagged(at, (tag,))
+                return self._records(e, of, scope).tagged(self.whole_number(i, scope), (tag,))
             case n.OutField(index=i, field=f, of=of):
                 return self._field(e, self.whole_number(i, scope), f, of, scope)
             case n.OutCount(tag=tag, of=of):
                 return self._count(e, tag, of, scope)
             case n.Member(index=i, selection=w):
-                at = self.whole_number(i, scope)
-                return self.selection(e, w, scope).member(at)
+                return self.selection(e, w, scope).member(self.whole_number(i, scope))
             case n.Gather():
                 return self.gathered(e, scope)
 
@@ -161,9 +156,6 @@ class Evaluator(World):
     def read_draw(self, e: n.Expr, x: str, at: Term, scope: Scope) -> Term:
         """A draw that is read: in the layer of the alignment, since the order of draws is a matter of it."""
         raise NotImplementedError
-
-    def _ratio(self, v: Fraction) -> Term:
-        return z3.RealVal(f"{v.numerator}/{v.denominator}", self.symbols.ctx)
 
     def choice(self, e: n.Node, test: Term, one: Term, other: Term) -> Term:
         """One of two values of one sort."""

@@ -154,9 +154,11 @@ def _names(spec: n.Mechanism) -> None:
                 raise Reject("form", node.span, "records of one tag have the same fields, each once")
         elif not isinstance(node, n.If | n.While | n.Break | n.Pass):
             kind, again = GIVING[type(node)]
-            for name in _identifiers(node):
+            given = list(_identifiers(node))
+            for name in given:
                 if name == INDEX and kind == "input":
                     raise Reject("form", node.span, f"`{name}` is the index of an answer in declarations")
-                if name in RESERVED or (name in owners and (owners[name] != kind or not again)):
+                known = name in owners and (owners[name] != kind or not again)
+                if known or name in RESERVED or given.count(name) > 1:
                     raise Reject("form", node.span, f"`{name}` has another meaning already")
                 owners[name] = kind

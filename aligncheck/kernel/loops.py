@@ -89,11 +89,10 @@ class Looping(Calling):
 
     def _remember(self, number: int, path: Path) -> None:
         """What invariants of later loops may call by `$head_K_NAME`."""
-        for name, term in list(path.ghosts.items()):
+        values = {name: value for name, (value, *_) in path.values.items()}
+        for name, term in {**path.ghosts, **values}.items():
             if not name.startswith("$head_"):
                 path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = term
-        for name, (value, *_) in path.values.items():
-            path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = value
 
     def _brought(self, stmt: n.For | n.While, number: int) -> tuple[str, ...]:
         """The names that mean something in a loop only: its index, and an entry."""
@@ -188,7 +187,6 @@ class Looping(Calling):
                     pass
         for g in sorted(ghosts):
             path.ghosts[g] = self.held(g, path.ghosts[g].sort())
-        for g in sorted(ghosts):
             if z3.is_int(path.ghosts[g]):  # all of these count from 0 upwards
                 path.fact(Kind.RUN, path.ghosts[g] >= 0)
         path.made = []

@@ -58,8 +58,8 @@ class Runner(Choosing):
                 if exits.leave is None:
                     raise Reject("form", stmt.span, "`break` outside of loops")
                 return exits.leave(path)
-            case n.If(branches=branches, otherwise=otherwise) if not _quiet(stmt):
-                return self._arms(branches, otherwise, path, Exits(go_on, exits.leave))
+            case n.If() if not _quiet(stmt):
+                return self._arms(stmt, 0, path, Exits(go_on, exits.leave))
             case n.For() | n.While():
                 return self.loop(stmt, path, go_on)
             case n.Pass():
@@ -143,18 +143,17 @@ class Runner(Choosing):
         path.oblige("output", e.span, f"{what} {'holds' if holds else 'fails'} on D' as well", other)
         path.fact(Kind.PRIME, other)
 
-    def _arms(
-        self, branches: tuple[n.Branch, ...], otherwise: tuple[n.Stmt, ...], path: Path, exits: Exits
-    ) -> None:
-        if not branches:
-            return self.block(otherwise, path, exits)
-        first = branches[0]
-        tests = self.tested(first.test, path)
+    def _arms(self, stmt: n.If, at: int, path: Path, exits: Exits) -> None:
+        """The arms of an `if` from one on: the run takes this one, or none before the next."""
+        if at == len(stmt.branches):
+            return self.block(stmt.otherwise, path, exits)
+        test, body = stmt.branches[at].test, stmt.branches[at].body
+        tests = self.tested(test, path)
         no = path.copy()
-        self.take(path, tests, True, first.test, "the test")
-        self.block(first.body, path, exits)
-        self.take(no, tests, False, first.test, "the test")
-        return self._arms(branches[1:], otherwise, no, exits)
+        self.take(path, tests, True, test, "the test")
+        self.block(body, path, exits)
+        self.take(no, tests, False, test, "the test")
+        return self._arms(stmt, at + 1, no, exits)
 
     def merge(self, stmt: n.If, scopes: list[Scope]) -> None:
         """An `if` that only assigns: the runs need not agree. Each has its own value of every variable, and
@@ -266,14 +265,7 @@ class Runner(Choosing):
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)
             path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
         unit = z3.RealVal(1, self.symbols.ctx)
-        step: Term | None
-        match stmt.family.row.lattice:
-            case Lattice.NONE:
-                step = None
-            case Lattice.WHOLE:
-                step = unit
-            case Lattice.STEP:
-                step = args[1][0]
+        step = {Lattice.NONE: None, Lattice.WHOLE: unit, Lattice.STEP: args[-1][0]}[stmt.family.row.lattice]
         match stmt.family.row.slope:
             case Slope.SCALE:
                 return (unit, args[0][0]), step

@@ -61,16 +61,10 @@ class Selecting(Aligner):
         single = g.function in ("argmax", "argmin")
         if single != (g.count is None):
             raise Reject("form", g.span, "a number of indices belongs to `top` and `upto`")
-        return Selection(
-            x,
-            g,
-            single,
-            s.integer(1) if single else s.constant(f"len({x})", s.INT, told),
-            s.function(f"{x}[]", (s.INT,), s.INT, told),
-            s.function(f"place in {x}", (s.INT,), s.INT, told),
-            s.function(f"below in {x}", (s.INT,), s.INT, told),
-            s.constant(f"other than {x}", s.INT, told),
-        )
+        count = s.integer(1) if single else s.constant(f"len({x})", s.INT, told)
+        names = (f"{x}[]", f"place in {x}", f"below in {x}")
+        at, place, below = (s.function(name, (s.INT,), s.INT, told) for name in names)
+        return Selection(x, g, single, count, at, place, below, s.constant(f"other than {x}", s.INT, told))
 
     # --- what align may read before it is computed ----------------------------------------------------------
 

@@ -19,18 +19,7 @@ from aligncheck.kernel.evaluate import Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import (
-    Anatomy,
-    Term,
-    absolute,
-    anatomy,
-    both,
-    either,
-    implies,
-    real,
-    same,
-    subterms,
-)
+from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -64,7 +53,7 @@ class Summed:
     """A sum over the indices from `low` up to `high`, by its terms; sums of one range have equal `ends`."""
 
     value: Term
-    ends: tuple[Anatomy, ...]
+    ends: tuple[object, ...]
     low: Term
     high: Term
     at: Callable[[Term], Term]

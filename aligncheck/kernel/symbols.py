@@ -115,9 +115,7 @@ class Symbols:
 
     def noise_free(self, *terms: Term) -> bool:
         """Whether terms are made of inputs and of what is released: no draw is in them, or hidden."""
-        return all(
-            isinstance(role, Given | Told | Defined | Rule) for term in terms for _, role in self.leaves(term)
-        )
+        return all(isinstance(role, Given | Told | Defined | Rule) for _, role in self.leaves(*terms))
 
     def inputs_only(self, term: Term) -> bool:
         """Whether a term is made of inputs alone."""
@@ -125,4 +123,4 @@ class Symbols:
 
     def draws(self, *terms: Term) -> tuple[tuple[Term, Drawn], ...]:
         """The draws that terms depend on."""
-        return tuple((t, role) for term in terms for t, role in self.leaves(term) if isinstance(role, Drawn))
+        return tuple((t, role) for t, role in self.leaves(*terms) if isinstance(role, Drawn))

@@ -128,6 +128,7 @@ def test_a_witness_that_is_none_is_rejected() -> None:
     [
         ("k : int", "eta : int"),  # an input and a noise variable
         ("for i, x in q", "for eps, x in q"),  # an input and an index
+        ("for i, x in q", "for i, i in q"),  # an index and an answer
         ("winner = ", "eps = "),
         ("argmax(q[i] + eta[i] for i in q)", "argmax(q[eps] + eta[eps] for eps in q)"),
         ("emit chosen(index = winner)", "break"),
