@@ -162,6 +162,7 @@ class MoreLines:
                     index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
                 yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), index)
         yield from self._records(k)
+        yield from self._claimed(k)
         yield from self._up_to_limits(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
@@ -211,6 +212,15 @@ class MoreLines:
             for x in (s.name for s in self.loops[before].body if isinstance(s, n.Assign)):
                 if x in self.counters(before) and x not in self._changed(k):
                     yield n.Compare("==", RECORDS, n.Binary("+", n.Name(x), index))
+
+    def _claimed(self, k: int) -> Iterator[n.Expr]:
+        """Where the claim counts records: that those with a tag are no more than the rounds, nor than all."""
+        if any(isinstance(e, n.OutCount) for e in walk.subexpressions(self.spec.privacy)):
+            index, low = self._index(k), _low(self.loops[k])
+            for tag in dict.fromkeys(s.tag for s in self.inside[k] if isinstance(s, n.Emit)):
+                count = n.Name(f"$count_{tag}")
+                yield n.Compare("<=", count, index if low == ZERO else n.Binary("-", index, low))
+                yield n.Compare("<=", count, RECORDS)
 
     # --- of both runs ---
 
