@@ -198,8 +198,10 @@ class Family(Enum):
 
     @property
     def on_lattice(self) -> Family | None:
-        """The family of the same shape on a lattice: itself where it is on one, None where there is none."""
-        if self.discrete:
+        """The family of the same shape on a lattice, None where there is none: itself where it is on one; and
+        where it may not be moved, so that no move has to keep to steps.
+        """
+        if self.discrete or self.row.moves is Moves.NOT:
             return self
         return next((each for each in Family if each.value == self.row.twin), None)
 

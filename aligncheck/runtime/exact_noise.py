@@ -226,6 +226,17 @@ class _ExactNoise:
     def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         raise NumericError("logistic noise has no form on a lattice")
 
+    def uniform(self, scale: Real) -> Any:
+        """A number that stays as it is drawn: its digits are drawn where it is compared, in every mode."""
+        return RefinedNumber(0, _unit(scale), {(cauchy.UniformRests({}, self._bits), 0): 1})
+
+    def uniforms(self, scale: Real, count: int) -> Sequence[Any]:
+        return _together([self.uniform(scale) for _ in range(count)])
+
+    def released(self, value: Real) -> Real:
+        given: object = value
+        return given.rounded_down(self.gamma) if isinstance(given, RefinedNumber) else value
+
     def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return function
 
@@ -260,9 +271,6 @@ class LatticeNoise(_ExactNoise):
     def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> ExactVector:
         return self._floored_all(values)
 
-    def released(self, value: Real) -> Real:
-        return value
-
     def inside(self) -> Self:
         return self
 
@@ -286,7 +294,6 @@ class LatticeNoise(_ExactNoise):
 
     cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
     gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
-    uniform, uniforms = [_no_lattice("uniform noise")] * 2
 
 
 class RefinedNoise(_ExactNoise):
@@ -310,10 +317,6 @@ class RefinedNoise(_ExactNoise):
         from aligncheck.runtime.rounding import as_read_all
 
         return as_read_all(values)
-
-    def released(self, value: Real) -> Real:
-        given: object = value
-        return given.rounded_down(self.gamma) if isinstance(given, RefinedNumber) else value
 
     def given(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """The function after rounding numbers with digits that nobody has drawn down to multiples of γ.
@@ -358,9 +361,6 @@ class RefinedNoise(_ExactNoise):
     def gumbel(self, scale: Real) -> Any:
         return logistic.gumbel(self._bits) * _unit(scale)
 
-    def uniform(self, scale: Real) -> Any:
-        return RefinedNumber(0, _unit(scale), {(cauchy.UniformRests({}, self._bits), 0): 1})
-
     def logistic(self, location: Any, scale: Real, low: Any = None) -> Any:
         return logistic.draw(location, rational(scale, "a noise scale"), low, self._bits)
 
@@ -393,9 +393,6 @@ class RefinedNoise(_ExactNoise):
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.gumbel(scale) for _ in range(count)])
-
-    def uniforms(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.uniform(scale) for _ in range(count)])
 
 
 class _CalledNoise(RefinedNoise):

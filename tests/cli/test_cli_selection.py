@@ -91,8 +91,7 @@ def modules(folder: Path, install_checker: Callable[[Any], None]) -> Callable[[P
         out = folder / f"{spec.stem}.py"
         if not out.exists():
             install_checker(verified)
-            mode = ["--mode", "refined"] if "Uniform(" in TEXTS[spec] else []
-            assert main(["compile", str(spec), "-o", str(out), *mode]) == 0
+            assert main(["compile", str(spec), "-o", str(out)]) == 0
         return out
 
     return module

@@ -14,6 +14,7 @@ from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.forms.rational import rate_of, rounded_down
 from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
 from aligncheck.compiler.forms.shared import NoFormError, constant, fresh
+from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.unparse import unparse
 from aligncheck.meaning.interpreter import RunScope, evaluate
@@ -139,5 +140,8 @@ def test_clauses_about_values_are_dropped_and_no_others() -> None:
 @pytest.mark.parametrize("value", ["eta * eta", "exp(eta)"])
 def test_digits_that_nobody_drew_have_no_products(value: str) -> None:
     with pytest.raises(NoFormError):
-        refuse_what_cannot_be_refined(mechanism(f"eta ~ Lap(1/eps)\nemit noisy({value})"))
-    refuse_what_cannot_be_refined(mechanism("eta ~ Lap(1/eps)\nemit noisy(2 * eta + q[0])"))
+        refuse_what_cannot_be_refined(mechanism(f"eta ~ Lap(1/eps)\nemit noisy({value})"), RunMode.REFINED)
+    with pytest.raises(NoFormError):  # it has no steps on a lattice either
+        refuse_what_cannot_be_refined(mechanism(f"eta ~ Uniform(1)\nemit noisy({value})"), RunMode.LATTICE)
+    refuse_what_cannot_be_refined(mechanism(f"eta ~ Lap(1/eps)\nemit noisy({value})"), RunMode.LATTICE)
+    refuse_what_cannot_be_refined(mechanism("eta ~ Lap(1/eps)\nemit noisy(2 * eta + q[0])"), RunMode.REFINED)

@@ -21,7 +21,7 @@ from aligncheck.meaning.exact_density import weigh
 from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise, logistic, rationals
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.errors import NumericError, SelectionError
-from aligncheck.runtime.exact_noise import RefinedNoise
+from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.logistic import log_sum_exp_of as exact_log_sum_exp_of
 from aligncheck.runtime.reals import Real, log_sum_exp_of
 
@@ -220,10 +220,13 @@ def test_the_gap_beside_a_choice_runs_exactly() -> None:
         assert abs(share - p) < 4.5 * math.sqrt(p * (1 - p) / count)
 
 
-def test_ties_are_broken_evenly() -> None:
+@pytest.mark.parametrize(
+    ("mode", "source"), [(RunMode.LATTICE, LatticeNoise), (RunMode.REFINED, RefinedNoise)]
+)
+def test_ties_are_broken_evenly(mode: RunMode, source: Any) -> None:
     """Lemma 4.1 of the secure-implementation paper: any of the indices that tie, with equal chances."""
-    cls: Any = compiled(mechanism("noisy_max_random_ties"), RunMode.REFINED)
-    noise, count, q = RefinedNoise(Fraction(1, 1024), SeededBits(42)), 1500, (0, 0, 1)
+    cls: Any = compiled(mechanism("noisy_max_random_ties"), mode)
+    noise, count, q = source(Fraction(1, 1024), SeededBits(42)), 1500, (0, 0, 1)
     made, r = cls(eps=1), math.exp(-1 / 2)
     chances = [0.0] * 3
     for drawn in itertools.product(range(40), repeat=3):

@@ -11,7 +11,7 @@ What a running mechanism may do differently, and where the form says so:
 
 With real-valued noise (REFINED) there is nothing more to it: such noise is drawn to as many digits as each
 decision needs, which is only done for sums (`refinable`); what is released is rounded down, which is
-post-processing.
+post-processing. Draws that stay as they are (a random order) are so drawn on a lattice as well.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
             refuse_answers_that_cannot_be_rounded(each, mode)
         if mode is RunMode.LATTICE:
             refuse_noise_without_a_lattice(each)
-        if mode is RunMode.REFINED:
-            refuse_what_cannot_be_refined(each)
+        if mode is not RunMode.FLOAT:
+            refuse_what_cannot_be_refined(each, mode)
     if mode is RunMode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):
         return Form(mechanism, source, True)
     texts = _texts(mechanism, os.path.basename(source.path), mode)
@@ -104,7 +104,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
 
 def _runs_as_it_is(mechanism: Mechanism, mode: RunMode) -> bool:
     draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
-    continuous = not all(family.discrete for family in draws)
+    continuous = not all(family.on_lattice is family for family in draws)
     if irrational_calls(mechanism) or speaks_of_values(mechanism):
         return False
     return mode is RunMode.REFINED or not continuous

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from aligncheck.compiler.forms.shared import NoFormError
+from aligncheck.compiler.modes import RunMode
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import (
@@ -21,9 +23,11 @@ from aligncheck.language.syntax.walk import own_expressions, parts_of, statement
 _SUMS = ("abs", "min", "max", "clip")
 
 
-def refuse_what_cannot_be_refined(mechanism: Mechanism) -> None:
-    """Raises NoFormError at the first thing that a run with such noise could not do."""
-    noisy = _Noisy.of(mechanism)
+def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
+    """Raises NoFormError at the first thing that a run with such noise could not do. On a lattice that is
+    only noise which stays as it is, and has no steps.
+    """
+    noisy = _Noisy.of(mechanism, mode)
     for statement in statements_in(mechanism.body):
         for expr in own_expressions(statement):
             noisy.check(expr)
@@ -114,16 +118,17 @@ class _Noisy:
     """Public functions, which are given rounded numbers."""
 
     @classmethod
-    def of(cls, mechanism: Mechanism) -> _Noisy:
-        noisy = cls(functions=frozenset(function.name for function in mechanism.functions))
+    def of(cls, mechanism: Mechanism, mode: RunMode) -> _Noisy:
+        refined = mode is RunMode.REFINED
+        noisy = cls(functions=frozenset(f.name for f in mechanism.functions if refined))
         callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
         for statement in statements_in(mechanism.body):
-            if isinstance(statement, nodes.Sample) and not statement.family.discrete:
+            if isinstance(statement, nodes.Sample) and _has_digits(statement.family, mode):
                 noisy.names.add(statement.name)
             if isinstance(statement, nodes.Logistic):
                 noisy.names.add(statement.name)
             if isinstance(statement, nodes.Invoke):
-                released = _released(callees[statement.mechanism])
+                released = _released(callees[statement.mechanism], mode)
                 noisy.names.update(f"{statement.name}.{each}" for each in released)
         known = -1
         while known < len(noisy.names):  # a variable may be read before, in the text, it is assigned
@@ -194,9 +199,14 @@ class _Noisy:
             raise NoFormError("noisy numbers are multiplied, or given to a function", expr.span)
 
 
-def _released(mechanism: Mechanism) -> set[str]:
+def _has_digits(family: Family, mode: RunMode) -> bool:
+    """Whether draws have digits that nobody has drawn yet."""
+    return not family.discrete and (mode is RunMode.REFINED or family.on_lattice is family)
+
+
+def _released(mechanism: Mechanism, mode: RunMode) -> set[str]:
     """The fields that a mechanism releases as numbers with noise."""
-    noisy = _Noisy.of(mechanism)
+    noisy = _Noisy.of(mechanism, mode)
     return {
         each.name
         for statement in statements_in(mechanism.body)

@@ -223,10 +223,10 @@ class Statements:
         if method in _RATES:
             power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
             given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
-        if not family.discrete and not self.noisy:
+        twin = family.on_lattice
+        if twin is not family and not self.noisy:
             raise ReadError(at.start, "real-valued noise, which the proved form does not have")
-        if not family.discrete and self.lattice and self.scope.step is not None:
-            twin = family.on_lattice
+        if twin is not family and self.lattice and self.scope.step is not None:
             if twin is None:
                 raise ReadError(at.start, f"`noise.{method}` has no discrete form")
             family, given = twin, (*given, self.scope.step)
