@@ -503,9 +503,25 @@ def test_floating_point_is_the_spec_itself() -> None:
     assert of_spec("adaptive_svt.dp", RunMode.FLOAT).same
 
 
-@pytest.mark.parametrize("name", ["svt_discrete.dp", "noisy_max_discrete.dp", "exponential_mechanism.dp"])
+@pytest.mark.parametrize(
+    "name",
+    ["svt_discrete.dp", "noisy_max_discrete.dp", "exponential_mechanism.dp", "noisy_max_random_ties.dp"],
+)
 def test_what_has_no_continuous_noise_runs_as_it_is(name: str) -> None:
     assert of_spec(name, RunMode.LATTICE).same
+
+
+def test_ties_of_laplace_noise_are_broken_by_an_order_that_stays_as_it_is() -> None:
+    """On a lattice two noisy answers may tie; the order has no steps there."""
+    program = (
+        "for i in range(len(q)):\n  eta[i] ~ Lap(2/eps)\n  order[i] ~ Uniform(1)\n"
+        "most = max(q[i] + eta[i] for i in q)\n"
+        "winner = argmax(order[i] for i in q where q[i] + eta[i] == most)\nemit chosen(winner)"
+    )
+    source = written(program, "eta[i] += 1 + q[i] - q'[i] when i == winner")
+    text = form(source, RunMode.LATTICE).source.text
+    assert "order[i] ~ Uniform(1)" in text and "~ DLap(2/eps, 1/resolution)" in text
+    assert proved(source, RunMode.LATTICE)
 
 
 def test_logistic_noise_has_no_form_on_a_lattice() -> None:
