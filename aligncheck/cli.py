@@ -189,6 +189,7 @@ def _test(args: argparse.Namespace) -> int:
             function=args.function,
             eps=args.eps,
             claim=args.claim,
+            delta=args.delta,
             spec=args.spec,
             settings=args.set,
             vary=args.vary,
@@ -874,6 +875,13 @@ def _declare_test(commands: _Commands) -> None:
         type=_between(0, 1000, "a level"),
         metavar="E",
         help="the claimed level (default: a single `--eps`, else the function's own `eps`)",
+    )
+    what.add_argument(
+        "--delta",
+        type=_between(0, 1, "a delta"),
+        metavar="D",
+        help="what is tested is (eps, delta)-privacy; also given to the parameter `delta` (default: what a "
+        "compiled mechanism claims, else 0)",
     )
     what.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an argument; once for each"

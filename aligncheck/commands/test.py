@@ -34,6 +34,7 @@ class TestingOptions:
     function: str
     eps: str | None
     claim: float | None
+    delta: float | None
     spec: str | None
     settings: Sequence[str]
     vary: Sequence[str]
@@ -91,6 +92,7 @@ def _tested(options: TestingOptions) -> int:
         levels[0] if levels is not None and len(levels) == 1 else options.claim,
         options.array,
         patience=options.timeout,
+        delta=options.delta,
     )
     plan = Plan(
         setup,
@@ -103,6 +105,7 @@ def _tested(options: TestingOptions) -> int:
         secrets.randbits(32) if options.seed is None else options.seed,
         options.jobs or processors(),
         options.timeout,
+        options.delta,
     )
     with _progress(not options.as_json) as progress:
         tested = run_test(plan, progress)
@@ -127,6 +130,8 @@ def _with_arguments(
     given = dict(setup.settings)
     if setup.eps is not None:
         given.setdefault("eps", str(setup.eps))
+    if setup.delta is not None:
+        given.setdefault("delta", str(setup.delta))
     return with_arguments(pairs, mechanism, given)
 
 

@@ -40,6 +40,7 @@ def tested_document(tested: Tested) -> dict[str, Any]:
         "settings": dict(tested.settings),
         "finding": tested.finding,
         "claim": tested.claim,
+        "delta": tested.claimed.delta,
         "alpha": tested.alpha,
         "claimed": _level_document(tested.claimed, tested.alpha),
         "least_loss": tested.least_loss,
@@ -77,7 +78,8 @@ def _level_document(level: Level, alpha: float) -> dict[str, Any]:
 def _lines(canvas: Canvas, tested: Tested, plot: str | None) -> Iterator[Text]:
     head, style = _HEADS[tested.finding]
     yield Text.assemble(
-        (f"{head} eps = {tested.claim:g}", style), f"   {printable(tested.name)}   {tested.seconds:.1f} s"
+        (f"{head} eps = {tested.claim:g}{_beside(tested.claimed, ', delta = ')}", style),
+        f"   {printable(tested.name)}   {tested.seconds:.1f} s",
     )
     yield Text()
     yield from _claimed(canvas, tested)
@@ -105,7 +107,10 @@ def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         ("seen on D", f"{level.seen_first:,} times in {level.runs:,} runs"),
         ("on D'", f"{level.seen_second:,} times in {level.runs:,} runs"),
         ("ratio", f"{_ratio(level)}, beside e^eps = {math.exp(min(level.eps, _LARGEST_EXPONENT)):.4g}"),
-        ("p-value", f"{_p(level)} for: at most e^eps times as likely on D as on D'"),
+        (
+            "p-value",
+            f"{_p(level)} for: at most e^eps times as likely on D as on D'{_more(level)}",
+        ),
     ]
     if tested.finding != "no dependence":
         rows.append(("loss", _loss(tested)))
@@ -131,8 +136,17 @@ def _input(value: object) -> str:
             return str(value)
 
 
+def _more(level: Level) -> str:
+    return f", and {level.delta:g} more" if level.delta else ""
+
+
+def _beside(level: Level, before: str) -> str:
+    """What is said of a level's delta, if it has one."""
+    return f"{before}{level.delta:g}" if level.delta else ""
+
+
 def _loss(tested: Tested) -> str:
-    confidence = f"with {100 * (1 - tested.alpha):g} % confidence"
+    confidence = f"with {100 * (1 - tested.alpha):g} % confidence{_beside(tested.claimed, ', at delta ')}"
     return f"this event alone shows a privacy loss of at least {tested.least_loss:.3f}, {confidence}"
 
 
@@ -163,8 +177,8 @@ def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         case "evidence":
             yield from _note(
                 canvas,
-                f"statistical evidence, no proof: a function that is {tested.claim:g}-private is accused so "
-                f"with probability at most {confidence}",
+                f"statistical evidence, no proof: a function that is {_private(tested)}-private is accused "
+                f"so with probability at most {confidence}",
             )
         case "no evidence":
             yield from _note(canvas, "this claims nothing: a violation may be rarer, or need other inputs")
@@ -197,6 +211,11 @@ def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
                 canvas,
                 "it keeps a generator that starts the same each time, so all was run in one process",
             )
+
+
+def _private(tested: Tested) -> str:
+    delta = _beside(tested.claimed, ", ")
+    return f"({tested.claim:g}{delta})" if delta else f"{tested.claim:g}"
 
 
 def _note(canvas: Canvas, text: str) -> Iterator[Text]:

@@ -23,11 +23,16 @@ from aligncheck.runtime import (
     QueryInfo,
     Spec,
 )
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, tight_epsilon_of
 from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
 from aligncheck.statistical.patterns import InputPair
+from aligncheck.statistical.plan import Bar
 from aligncheck.statistical.setup import Setup, value_of
+
+CONCENTRATED_AT = 1e-3
+"""A smaller δ is seldom reached by so many runs as a test makes."""
 
 LANES = 100_000
 """Runs of one execution, at most."""
@@ -44,15 +49,28 @@ class Compiled:
     mechanism: Any
     by_paths: bool = True
     batched: bool = False
+    delta: float | None = None
 
     @property
     def how(self) -> str:
         return "compiled: all runs of a path at once" if self.by_paths else "compiled: one call per run"
 
-    def claim(self, database: Any) -> float | None:
-        """The bound of a run's result: the claim, evaluated; at most, where it depends on the output."""
+    def claim(self, database: Any) -> Bar | None:
+        """The claim, evaluated; at most, where it depends on the output. One in ρ as the ε that it implies at
+        the δ that is tested, or `CONCENTRATED_AT`, rounded up.
+        """
+        own = self.mechanism.with_noise(FloatingNoise())
         try:
-            return float(self._call(database, self.mechanism.with_noise(FloatingNoise())).bound)
+            self._call(database, own)
+            loss: Loss = own.loss
+            match loss:
+                case PureLoss(epsilon=epsilon):
+                    return float(epsilon), 0.0
+                case ApproximateLoss(epsilon=epsilon, delta=delta):
+                    return float(epsilon), float(delta)
+                case ConcentratedLoss(rho=rho):
+                    at = self.delta or CONCENTRATED_AT
+                    return float(tight_epsilon_of(rho, at)), at
         except (ArithmeticError, LookupError, MechanismError) as error:
             raise CannotTest(f"`{self._name}` raised {one_line(error)}", f"on the input {database}") from None
 
@@ -180,7 +198,7 @@ def compiled(found: Any, setup: Setup) -> Compiled:
             f"name the class `{type(found).__name__}` to set them here",
         )
     mechanism = found if isinstance(found, Mechanism) else _made(found, spec, setup)
-    return Compiled(mechanism, setup.by_paths)
+    return Compiled(mechanism, setup.by_paths, delta=setup.delta)
 
 
 def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
@@ -193,6 +211,8 @@ def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
     settings = dict(setup.settings)
     if setup.eps is not None and "eps" in infos:
         settings.setdefault("eps", repr(setup.eps))
+    if setup.delta is not None and "delta" in infos:
+        settings.setdefault("delta", repr(setup.delta))
     settings = {**{name: text for name, text in setup.offered if name in infos}, **settings}
     for name in settings:
         if name not in infos:

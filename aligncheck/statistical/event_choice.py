@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.statistical.features import Column, columns_of
-from aligncheck.statistical.output_events import Event
+from aligncheck.statistical.output_events import Event, OneOf
 from aligncheck.statistical.outputs import Outputs
+from aligncheck.statistical.plan import Bar
 
 Counts: TypeAlias = NDArray[np.int64]
 Places: TypeAlias = NDArray[np.intp]
@@ -55,15 +56,17 @@ class _Family:
     event: Callable[[int], Event]
 
 
-def choose(first: Outputs, second: Outputs, levels: Sequence[float]) -> list[Choice | None]:
-    """For each level eps the most promising event; None where none is frequent enough.
+def choose(first: Outputs, second: Outputs, levels: Sequence[Bar]) -> list[Choice | None]:
+    """For each level the most promising event; None where none is frequent enough.
 
     `first` and `second` are the outputs of equally many runs on either input.
     """
     best: list[Choice | None] = [None] * len(levels)
-    for family in _families(first, second):
+    for family in _families(first, second, levels):
         total = family.first + family.second
-        for index, eps in enumerate(levels):
+        for index, bar in enumerate(levels):
+            # With a delta, what is never seen on the other input may break the claim.
+            eps = 0.0 if bar[1] else bar[0]
             share = min(math.log(LEAST_SHARE) + eps, math.log(_ENOUGH_SHARE))
             floor = math.exp(share) * first.runs
             frequent = np.flatnonzero(total >= floor)
@@ -71,7 +74,7 @@ def choose(first: Outputs, second: Outputs, levels: Sequence[float]) -> list[Cho
                 continue
             c1, c2 = family.first[frequent], family.second[frequent]
             for swapped in (False, True):
-                scores = _scores(c2, c1, first.runs, eps) if swapped else _scores(c1, c2, first.runs, eps)
+                scores = _scores(c2, c1, first.runs, bar) if swapped else _scores(c1, c2, first.runs, bar)
                 at = int(np.argmax(scores))
                 leader = best[index]
                 if leader is None or scores[at] > leader.score:
@@ -79,19 +82,26 @@ def choose(first: Outputs, second: Outputs, levels: Sequence[float]) -> list[Cho
     return best
 
 
-def _scores(c1: Counts, c2: Counts, n: int, eps: float) -> NDArray[np.float64]:
-    """Both counts vary like binomial ones; 1 is added so that empty counts have a score as well."""
-    thinned = c1 * math.exp(-eps)
-    variance = thinned * (1 - thinned / n) + c2 * (1 - c2 / n) + 1.0
-    scores: NDArray[np.float64] = (thinned - c2) / np.sqrt(variance)
+def _scores(c1: Counts, c2: Counts, n: int, bar: Bar) -> NDArray[np.float64]:
+    """Counts vary like binomial ones, and so does what a delta adds to the second (see `log_pvalue`); 1 is
+    added so that empty counts have a score as well.
+    """
+    eps, delta = bar
+    thinned, more = c1 * math.exp(-eps), n * delta * math.exp(-eps)
+    variance = thinned * (1 - thinned / n) + c2 * (1 - c2 / n) + 1.0 + more
+    scores: NDArray[np.float64] = (thinned - c2 - more) / np.sqrt(variance)
     return scores
 
 
-def _families(first: Outputs, second: Outputs) -> Iterator[_Family]:
-    """The search space by the type of the outputs (section 4.3.3, cases 1 to 5)."""
+def _families(first: Outputs, second: Outputs, levels: Sequence[Bar]) -> Iterator[_Family]:
+    """The search space by the type of the outputs (section 4.3.3, cases 1 to 5); where there is a delta,
+    unions of categories as well.
+    """
     columns = _distinct(columns_of(first, second))
     for column in columns:
         yield _intervals(column)
+        if not column.ordered and any(delta for _, delta in levels):
+            yield _unions(column, first.runs, levels)
     keys = [column for column in columns if column.few][:_MOST_KEYS]
     spread = [column for column in columns if not column.few and column.crossed][:_MOST_NUMBERS]
     for key in keys:  # case 5: the cross product
@@ -125,6 +135,25 @@ def _intervals(column: Column) -> _Family:
         return (column.condition(int(starts[at]), int(stops[at])),)
 
     return _Family(_between(counts1, starts, stops), _between(counts2, starts, stops), event)
+
+
+def _unions(column: Column, n: int, levels: Sequence[Bar]) -> _Family:
+    """For each level the cells that are plainly more than e^eps times as likely on an input as on the other:
+    no other event exceeds it by more.
+    """
+    counts1, counts2 = (np.bincount(cells[cells >= 0], minlength=column.size) for cells in column.cells)
+    chosen = [
+        tuple(np.flatnonzero(_scores(here, there, n, (eps, 0.0)) > 1).tolist())
+        for eps, delta in levels
+        if delta
+        for here, there in ((counts1, counts2), (counts2, counts1))
+    ]
+
+    def event(at: int) -> Event:
+        return (OneOf(tuple(column.condition(cell, cell + 1) for cell in chosen[at])),)
+
+    sums = [np.array([counts[list(cells)].sum() for cells in chosen]) for counts in (counts1, counts2)]
+    return _Family(sums[0], sums[1], event)
 
 
 def _crossed(key: Column, column: Column) -> _Family:

@@ -16,6 +16,9 @@ from aligncheck.statistical.outputs import ABSENT, NUMBER, Numbers, Outputs
 _MOST_SHOWN = 40
 """Entries of an output that are written out."""
 
+_MOST_ALTERNATIVES = 10
+"""Alternatives that are written out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -92,7 +95,14 @@ class WholeOutput:
     entries: tuple[str | float | None, ...]
 
 
-Condition: TypeAlias = Within | WholeOutput
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """At least one of these holds."""
+
+    conditions: tuple[Condition, ...]
+
+
+Condition: TypeAlias = Within | WholeOutput | OneOf
 
 Event: TypeAlias = tuple[Condition, ...]
 """All of these hold."""
@@ -137,6 +147,9 @@ def holds(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
                 seen &= (values >= low) & (values < high)
             case WholeOutput(entries=entries):
                 seen &= _equal(outputs, entries)
+            case OneOf(conditions=conditions):
+                none = np.zeros(outputs.runs, dtype=np.bool_)
+                seen &= reduce(np.logical_or, (holds((each,), outputs) for each in conditions), none)
     return seen
 
 
@@ -221,6 +234,10 @@ def _described(condition: Condition, listed: bool) -> str:
     match condition:
         case WholeOutput(entries=entries):
             return f"output = [{_entries(entries)}]" if listed else f"output = {_entries(entries)}"
+        case OneOf(conditions=conditions):
+            shown = [_described(each, listed) for each in conditions[:_MOST_ALTERNATIVES]]
+            more = len(conditions) - len(shown)
+            return "one of: " + ", ".join([*shown, *([f"… {more} more"] if more else [])])
         case Within(feature=feature, low=low, high=high):
             name = _named(feature, listed)
             if high == np.nextafter(low, math.inf):

@@ -13,6 +13,9 @@ import numpy as np
 from aligncheck.statistical.patterns import InputPair
 from aligncheck.statistical.setup import Setup
 
+Bar: TypeAlias = tuple[float, float]
+"""What is tested: eps and delta."""
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with the stage, how many portions of it are done, and how many there are."""
 
@@ -35,6 +38,7 @@ class Plan:
         seed: of everything.
         jobs: processes.
         timeout: seconds after which a call, or the module's import, counts as never returning.
+        delta: that of the claim, and of all levels; None for the one that the function claims, if any.
     """
 
     setup: Setup
@@ -47,6 +51,7 @@ class Plan:
     seed: int
     jobs: int
     timeout: float
+    delta: float | None = None
 
 
 class SeedStream(IntEnum):

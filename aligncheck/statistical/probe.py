@@ -12,7 +12,7 @@ from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.compiled import Compiled
 from aligncheck.statistical.outputs import Outputs, joined
 from aligncheck.statistical.patience import TookTooLong, patience
-from aligncheck.statistical.plan import Plan, SeedStream, seed_of, setup_of
+from aligncheck.statistical.plan import Bar, Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.results import Randomness
 from aligncheck.statistical.target import Target, run_strictly, target
 from aligncheck.statistical.work import outcome_value, quiet
@@ -33,7 +33,7 @@ class Probe:
         how: how the function is run, for people.
         batched: whether one call makes many runs.
         seconds: for one run.
-        claim: the level that the function says it has, if any.
+        claim: the level that the function says it has, if any: eps and delta.
         by_paths: whether a generated mechanism can be run once for each path.
         randomness: where its random numbers come from.
     """
@@ -41,7 +41,7 @@ class Probe:
     how: str
     batched: bool
     seconds: float
-    claim: float | None
+    claim: Bar | None
     by_paths: bool
     randomness: Randomness
 

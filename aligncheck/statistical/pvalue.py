@@ -17,8 +17,8 @@ _WIDE = 12.0
 """Standard deviations of a hypergeometric variable beyond which its tail (below 1e-30) is left out."""
 
 
-def log_pvalue(c1: int, c2: int, n: int, eps: float, rng: np.random.Generator) -> float:
-    """The natural logarithm of a p-value for the hypothesis that p1 <= e^eps p2.
+def log_pvalue(c1: int, c2: int, n: int, eps: float, rng: np.random.Generator, delta: float = 0.0) -> float:
+    """The natural logarithm of a p-value for the hypothesis that p1 <= e^eps p2 + delta.
 
     `c1` and `c2` are how often an event was seen in `n` independent runs on either input, and p1 and p2 its
     probabilities there.
@@ -28,13 +28,19 @@ def log_pvalue(c1: int, c2: int, n: int, eps: float, rng: np.random.Generator) -
     valid. The thinning is repeated and the p-values are averaged, as in section 4.3.2, which steadies the
     result. A mean of valid p-values need not be valid, but twice the mean is (Rüschendorf 1982; Vovk and
     Wang, *Combining p-values via averaging*, Biometrika 107(4)), so that is returned.
+
+    With a delta, d = delta e^-eps: the hypothesis is that p1 e^-eps <= p2 + d. Each run on the second input
+    is counted as if the event were seen with the probability d/(1 + d), whatever was seen; then the event is
+    counted with the probability (p2 + d)/(1 + d). c1 is thinned by e^-eps/(1 + d), and both are binomial.
     """
-    if eps == 0:
+    if eps == 0 and delta == 0:
         return float(log_fisher(np.array([c1]), np.array([c2]), n)[0])
-    thinned = rng.binomial(c1, math.exp(-eps), size=REPEATS)
-    # Equal thinned counts have equal p-values: each is computed once.
-    counts, often = np.unique(thinned, return_counts=True)
-    logs = log_fisher(counts, np.full(len(counts), c2), n)
+    more = delta * math.exp(-eps)
+    thinned = rng.binomial(c1, math.exp(-eps) / (1 + more), size=REPEATS)
+    others = np.full(REPEATS, c2) + (rng.binomial(n - c2, more / (1 + more), size=REPEATS) if delta else 0)
+    # Equal counts have equal p-values: each is computed once.
+    counts, often = np.unique(np.stack([thinned, others]), axis=1, return_counts=True)
+    logs = log_fisher(counts[0], counts[1], n)
     greatest = float(logs.max())
     mean = greatest + math.log(float(np.sum(often * np.exp(logs - greatest))) / REPEATS)
     return min(0.0, mean + math.log(2))
@@ -71,16 +77,20 @@ def _log_tail(c: int, s: int, n: int) -> float:
     return min(0.0, greatest + math.log(float(np.sum(np.exp(logs - greatest)))))
 
 
-def least_loss(c1: int, c2: int, n: int, alpha: float, seed: np.random.SeedSequence) -> float:
-    """A lower confidence bound, at the level 1 - alpha, for ln(p1/p2): the test inverted, to about 0.001.
+def least_loss(
+    c1: int, c2: int, n: int, alpha: float, seed: np.random.SeedSequence, delta: float = 0.0
+) -> float:
+    """A lower confidence bound, at the level 1 - alpha, for ln((p1 - delta)/p2): the test inverted, to about
+    0.001.
 
-    0 where not even p1 > p2 is shown. Each level is thinned by random numbers of its own from one seed.
+    0 where not even p1 > p2 + delta is shown. Each level is thinned by random numbers of its own from one
+    seed.
     """
 
     bound = math.log(alpha)
 
     def rejected(eps: float) -> bool:
-        return log_pvalue(c1, c2, n, eps, np.random.default_rng(seed)) <= bound
+        return log_pvalue(c1, c2, n, eps, np.random.default_rng(seed), delta) <= bound
 
     if not rejected(0.0):
         return 0.0

@@ -23,7 +23,7 @@ class Level:
     """The test at one level eps.
 
     Attributes:
-        eps: the level: the hypothesis is P(M(D) in E) <= e^eps P(M(D') in E).
+        eps, delta: the level: the hypothesis is P(M(D) in E) <= e^eps P(M(D') in E) + delta.
         log_pvalue: the natural logarithm of its p-value; 0 where there is no event to test.
         pair: D and D'; the event is expected more often on the first.
         event: E; None where no event was frequent enough.
@@ -32,6 +32,7 @@ class Level:
     """
 
     eps: float
+    delta: float
     log_pvalue: float
     pair: InputPair | None
     event: Event | None
@@ -59,13 +60,13 @@ class Tested:
     Attributes:
         name: `MODULE:FUNCTION`.
         how: how it was run.
-        claim: the level that is under test, and `claimed` the test there.
+        claim: the level that is under test, and `claimed` the test there. All levels have its delta.
         levels: all levels that were tested, rising; more than one for a sweep.
         independence: the test at eps = 0, on the event that tells the inputs apart best.
         finding: the outcome at the claim.
         alpha: the level of significance.
-        least_loss: with confidence 1 - alpha, ln(P(E on D)/P(E on D')) is at least this, for the event that
-            was tested at the claim.
+        least_loss: with confidence 1 - alpha, ln((P(E on D) - delta)/P(E on D')) is at least this, for the
+            event that was tested at the claim.
         violated_up_to: the greatest tested level up to which every level was rejected (None: not even the
             first). Tested in a fixed order, so the chance that it is wrong is at most alpha for all together.
         pairs: how many pairs of inputs the event was chosen from.

@@ -13,7 +13,7 @@ from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.event_choice import Choice, choose
 from aligncheck.statistical.output_events import Event, holds
 from aligncheck.statistical.outputs import Outputs, joined
-from aligncheck.statistical.plan import Plan, SeedStream, seed_of, setup_of
+from aligncheck.statistical.plan import Bar, Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.pvalue import log_pvalue
 from aligncheck.statistical.results import Level
 from aligncheck.statistical.target import target
@@ -35,11 +35,11 @@ _FEWEST_LEADERS = 3
 """Pairs that get all of the runs for choosing, at each level, or a quarter of them."""
 
 
-def tested_levels(plan: Plan, levels: Sequence[float], seconds: float, work: Work) -> list[Level]:
+def tested_levels(plan: Plan, levels: Sequence[Bar], seconds: float, work: Work) -> list[Level]:
     """The test at each level: one event for each, the best of all pairs, and its p-value.
 
-    `levels` start with 0, at which it is asked whether the inputs can be told apart at all; `seconds` is what
-    one run should take.
+    `levels` start with (0, 0), at which it is asked whether the inputs can be told apart at all; `seconds` is
+    what one run should take.
 
     Raises:
         CannotTest: the function is deterministic, or as `Target.run` does.
@@ -56,7 +56,7 @@ class _Selection:
     plan: Plan
     pair: int
     runs: int
-    levels: tuple[float, ...]
+    levels: tuple[Bar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ _Candidate: TypeAlias = tuple[int, Choice, bool]
 """A pair's number, an event, and whether outputs are lists."""
 
 
-def _select(plan: Plan, levels: Sequence[float], seconds: float, work: Work) -> list[_Candidate | None]:
+def _select(plan: Plan, levels: Sequence[Bar], seconds: float, work: Work) -> list[_Candidate | None]:
     """For each level the pair and the event that promise most.
 
     Every pair gets a first share of the runs; all of them are for the pairs that then lead at some level. (At
     eps = 0, which only asks whether the inputs can be told apart, the first share will do.)
     """
 
-    def found(pairs: Sequence[int], runs: int, wanted: Sequence[float], stage: str) -> dict[int, _Selected]:
+    def found(pairs: Sequence[int], runs: int, wanted: Sequence[Bar], stage: str) -> dict[int, _Selected]:
         items = [_Selection(plan, index, runs, tuple(wanted)) for index in pairs]
         selected = work(_selected, items, seconds * 2 * runs, stage)
         return dict(zip(pairs, selected, strict=True))
@@ -171,7 +171,7 @@ class _Portion:
 
 def _final(
     plan: Plan,
-    levels: Sequence[float],
+    levels: Sequence[Bar],
     chosen: Sequence[_Candidate | None],
     seconds: float,
     work: Work,
@@ -193,20 +193,20 @@ def _final(
             key = (portion.pair, portion.side, event)
             counts[key] = counts.get(key, 0) + count
     return [
-        _level(plan, at, eps, candidate, counts)
-        for at, (eps, candidate) in enumerate(zip(levels, chosen, strict=True))
+        _level(plan, at, bar, candidate, counts)
+        for at, (bar, candidate) in enumerate(zip(levels, chosen, strict=True))
     ]
 
 
 def _level(
     plan: Plan,
     at: int,
-    eps: float,
+    bar: Bar,
     candidate: _Candidate | None,
     counts: dict[tuple[int, int, Event], int],
 ) -> Level:
     if candidate is None:
-        return Level(eps, 0.0, None, None, 0, 0, plan.runs, False)
+        return Level(*bar, 0.0, None, None, 0, 0, plan.runs, False)
     index, choice, listed = candidate
     pair = plan.pairs[index]
     if choice.swapped:
@@ -214,8 +214,8 @@ def _level(
         pair = dataclasses.replace(pair, pattern=named, first=pair.second, second=pair.first)
     here, there = (counts[index, side, choice.event] for side in ((1, 0) if choice.swapped else (0, 1)))
     rng = np.random.default_rng(seed_of(plan, SeedStream.THINNING, at))
-    value = log_pvalue(here, there, plan.runs, eps, rng)
-    return Level(eps, value, pair, choice.event, here, there, plan.runs, listed)
+    value = log_pvalue(here, there, plan.runs, bar[0], rng, bar[1])
+    return Level(*bar, value, pair, choice.event, here, there, plan.runs, listed)
 
 
 def _counted(portion: _Portion) -> tuple[int, ...]:

@@ -20,6 +20,7 @@ class Setup:
             function has, if it is not set.
         database: the parameter that takes the private input; None for the first one.
         eps: for the parameter `eps` or `epsilon` where it is not among the settings.
+        delta: for the parameter `delta`, likewise.
         array: plain functions get lists of numbers as NumPy arrays.
         by_paths: generated mechanisms are run once for each path (see `lanes`).
         patience: seconds after which a call of a plain function counts as never returning.
@@ -33,6 +34,7 @@ class Setup:
     by_paths: bool = True
     patience: float = 60.0
     offered: tuple[tuple[str, str], ...] = ()
+    delta: float | None = None
 
 
 def value_of(text: str) -> Any:

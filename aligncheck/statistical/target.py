@@ -20,6 +20,7 @@ from aligncheck.statistical.cannot_test import CannotTest, one_line
 from aligncheck.statistical.compiled import compiled
 from aligncheck.statistical.outputs import Outputs, Thrown, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
+from aligncheck.statistical.plan import Bar
 from aligncheck.statistical.reference import load
 from aligncheck.statistical.setup import Setup, value_of
 
@@ -30,6 +31,7 @@ EPS = ("eps", "epsilon")
 """Names of a parameter that takes the privacy level."""
 
 _SIZE = "size"
+_DELTA = "delta"
 _GENERATORS = ("rng", "generator")
 _RANDOM_STATE = "random_state"
 _SEED = "seed"
@@ -57,8 +59,8 @@ class Target(Protocol):
         """
         ...
 
-    def claim(self, database: Any) -> float | None:
-        """The privacy level that the function says it has on this input, or None."""
+    def claim(self, database: Any) -> Bar | None:
+        """The privacy level that the function says it has on this input, or None: eps and delta."""
         ...
 
 
@@ -103,8 +105,8 @@ class _Function:
     def how(self) -> str:
         return f"batches of {BATCH:,} runs (`{_SIZE}=`)" if self.batched else "one call per run"
 
-    def claim(self, database: Any) -> float | None:
-        return self.own_eps
+    def claim(self, database: Any) -> Bar | None:
+        return None if self.own_eps is None else (self.own_eps, 0.0)
 
     def run(self, database: Any, runs: int, seed: np.random.SeedSequence) -> Outputs:
         words = [int(word) for word in seed.generate_state(4)]
@@ -201,6 +203,8 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
     eps_name = next((key for key in EPS if key in named and key != database), None)
     if eps_name is not None and eps_name not in arguments and setup.eps is not None:
         arguments[eps_name] = setup.eps
+    if _DELTA in named and setup.delta is not None:
+        arguments.setdefault(_DELTA, setup.delta)
     free = [key for key in named if key != database and key not in arguments]
     missing = [key for key in free if named[key].default is inspect.Parameter.empty and key not in _SUPPLIED]
     if missing:

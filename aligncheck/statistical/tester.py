@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aligncheck.statistical.cannot_test import CannotTest
-from aligncheck.statistical.plan import SLACK, Plan, Progress, SeedStream, seed_of
+from aligncheck.statistical.plan import SLACK, Bar, Plan, Progress, SeedStream, seed_of
 from aligncheck.statistical.probe import Probe, probe
 from aligncheck.statistical.pvalue import least_loss
 from aligncheck.statistical.results import Finding, Level, Tested
@@ -30,16 +30,16 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
     """
     start = time.monotonic()
     first = probe(plan)
-    claim, levels = _levels(plan, first)
+    claim, delta, levels = _levels(plan, first)
     # A batch has the time of one call, or what the first, smaller ones suggest that it needs.
     patience = max(plan.timeout, SLACK * first.seconds * (BATCH if first.batched else 1))
     setup = dataclasses.replace(plan.setup, by_paths=first.by_paths, patience=patience)
     plan = dataclasses.replace(plan, setup=setup)
-    tested = sorted({0.0, claim, *levels})
+    tested = sorted({(0.0, 0.0), *((eps, delta) for eps in (claim, *levels))})
     found = _tested(plan, first, tuple(tested), progress)
-    by_eps = {level.eps: level for level in found}
-    claimed, independence = by_eps[claim], by_eps[0.0]
-    rising = tuple(by_eps[eps] for eps in sorted({claim, *levels}))
+    by_bar = {(level.eps, level.delta): level for level in found}
+    claimed, independence = by_bar[claim, delta], by_bar[0.0, 0.0]
+    rising = tuple(by_bar[eps, delta] for eps in sorted({claim, *levels}))
     seed = seed_of(plan, SeedStream.THINNING, len(tested))
     return Tested(
         name=str(plan.setup.reference),
@@ -51,7 +51,7 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
         independence=independence,
         finding=_finding(claimed, independence, plan.alpha),
         alpha=plan.alpha,
-        least_loss=least_loss(claimed.seen_first, claimed.seen_second, plan.runs, plan.alpha, seed),
+        least_loss=least_loss(claimed.seen_first, claimed.seen_second, plan.runs, plan.alpha, seed, delta),
         violated_up_to=_violated_up_to(rising, plan.alpha),
         pairs=len(plan.pairs),
         selection=plan.selection,
@@ -62,7 +62,7 @@ def run_test(plan: Plan, progress: Progress) -> Tested:
     )
 
 
-def _tested(plan: Plan, first: Probe, levels: tuple[float, ...], progress: Progress) -> list[Level]:
+def _tested(plan: Plan, first: Probe, levels: tuple[Bar, ...], progress: Progress) -> list[Level]:
     """The test at each level.
 
     A function that keeps a random generator would draw the same in each process, and those are no independent
@@ -81,7 +81,7 @@ def _tested(plan: Plan, first: Probe, levels: tuple[float, ...], progress: Progr
 @dataclass(frozen=True, slots=True)
 class _All:
     plan: Plan
-    levels: tuple[float, ...]
+    levels: tuple[Bar, ...]
     seconds: float
 
 
@@ -105,15 +105,18 @@ def _violated_up_to(levels: Sequence[Level], alpha: float) -> float | None:
     return greatest
 
 
-def _levels(plan: Plan, first: Probe) -> tuple[float, tuple[float, ...]]:
-    """The claim, and the levels to test."""
+def _levels(plan: Plan, first: Probe) -> tuple[float, float, tuple[float, ...]]:
+    """The claim, its delta, and the levels to test."""
     levels = plan.levels or ()
+    own, delta = first.claim or (None, 0.0)
+    if plan.delta is not None:
+        delta = plan.delta
     claim = plan.claim
     if claim is None:
-        claim = levels[0] if len(levels) == 1 else first.claim
+        claim = levels[0] if len(levels) == 1 else own
     if claim is None:
         what = "which of these levels the function claims" if levels else "at which level to test"
         raise CannotTest(f"it is not said {what}", "--claim VALUE" if levels else "--eps VALUE")
     if not claim >= 0:
         raise CannotTest(f"a claim of {claim:g} is no privacy level")
-    return claim, levels or (claim,)
+    return claim, delta, levels or (claim,)

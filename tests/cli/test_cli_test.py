@@ -177,6 +177,16 @@ def test_the_document(run: Run) -> None:
     assert 1 < found["least_loss"] < 2.001
 
 
+def test_a_claim_with_a_delta(run: Run) -> None:
+    """Half the noise of ε = 1 is (1, 0.393)-private."""
+    status, out, _ = run("batched_half", "--eps", "1", "--delta", "0.3", "--seed", "1")
+    assert status == 1
+    assert out.startswith("EVIDENCE AGAINST eps = 1, delta = 0.3 ")
+    assert "a function that is (1, 0.3)-private is accused" in out
+    status, out, _ = run("batched_half", "--eps", "1", "--delta", "0.4", "--seed", "1", "--json")
+    assert (status, json.loads(out)["delta"]) == (0, 0.4)
+
+
 @pytest.mark.parametrize("function", ["batched", "noisy_count", "seeded"])
 def test_one_process_and_two_give_the_same(run: Run, function: str) -> None:
     one, two = (run(function, "--eps", "1", "--seed", "7", "--json", "--jobs", n)[1] for n in "12")

@@ -151,7 +151,7 @@ def chosen(n: int, M: Mechanism, eps: float, inputs: Sequence[InputPair], seed: 
     results = []
     for index, pair in enumerate(inputs):
         o1, o2 = (outputs_of_batch(o, n, "M") for o in runs(n, M, pair, seed + index))
-        (choice,) = choose(o1, o2, [eps])
+        (choice,) = choose(o1, o2, [(eps, 0.0)])
         assert choice is not None
         w1, w2 = holds(choice.event, o1), holds(choice.event, o2)
         seen = (np.packbits(w1).tobytes(), np.packbits(w2).tobytes())
@@ -179,7 +179,7 @@ def test_a_whole_test_is_algorithm_1() -> None:
     """Pair and event are chosen on some runs and counted on others, of which counts the p-value is."""
     inputs, n, eps = pairs(Adjacency.ALL, 1.0, [5]), 400, 0.4
     plan = Plan(Setup(Reference(__file__, "noisy_max")), inputs, (eps,), eps, n, n, 0.01, 7, 1, 60.0)
-    _, level = rounds.tested_levels(plan, [0.0, eps], 0.001, here)
+    _, level = rounds.tested_levels(plan, [(0.0, 0.0), (eps, 0.0)], 0.001, here)
 
     def drawn(part: SeedStream, *key: int) -> Lists:
         D = (inputs[key[0]].first, inputs[key[0]].second)[key[1]]

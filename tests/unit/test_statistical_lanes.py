@@ -195,7 +195,7 @@ def test_equal_seeds_give_equal_runs() -> None:
 def test_broken_specs_compiled_all_the_same_show_it(stem: str, parameters: dict[str, Any], pair: Any) -> None:
     mechanism = Compiled(made(stem, **parameters))
     first, second = (mechanism.run(q, 20_000, np.random.SeedSequence(i)) for i, q in enumerate(pair))
-    (choice,) = choose(first, second, [float(parameters["eps"])])
+    (choice,) = choose(first, second, [(float(parameters["eps"]), 0.0)])
     assert choice is not None
     assert choice.score > 5
 

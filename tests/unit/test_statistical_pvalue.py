@@ -52,14 +52,17 @@ def test_it_is_twice_the_mean_over_thinned_counts() -> None:
     )
 
 
-@pytest.mark.parametrize(("eps", "p2"), [(0.0, 0.3), (0.5, 0.05), (0.5, 0.55), (1.5, 0.1)])
-def test_type_1_error(eps: float, p2: float) -> None:
-    """On the border of the hypothesis, p1 = e^eps p2, a p-value up to x has probability at most x."""
-    n, repeats = 300, 600
+@pytest.mark.parametrize(
+    ("eps", "delta", "p2"),
+    [(0.0, 0.0, 0.3), (0.5, 0.0, 0.05), (0.5, 0.0, 0.55), (0.5, 0.05, 0.1), (0.0, 0.02, 0.0)],
+)
+def test_type_1_error(eps: float, delta: float, p2: float) -> None:
+    """On the border of the hypothesis, p1 = e^eps p2 + delta, a p-value up to x has probability at most x."""
+    n, repeats = 300, 200 if delta else 600
     rng = np.random.default_rng(7)
-    first = rng.binomial(n, min(1.0, math.exp(eps) * p2), size=repeats)
+    first = rng.binomial(n, min(1.0, math.exp(eps) * p2 + delta), size=repeats)
     second = rng.binomial(n, p2, size=repeats)
-    values = [log_pvalue(int(a), int(b), n, eps, rng) for a, b in zip(first, second, strict=True)]
+    values = [log_pvalue(int(a), int(b), n, eps, rng, delta) for a, b in zip(first, second, strict=True)]
     for alpha in (0.01, 0.05, 0.2):
         often = sum(value <= math.log(alpha) for value in values)
         # Were the chance alpha, more than this would be seen once in 10,000 times.
@@ -70,12 +73,17 @@ def test_it_accuses_where_there_is_something() -> None:
     rng = np.random.default_rng(0)
     assert log_pvalue(2_700, 1_000, 10_000, 0.7, rng) < math.log(1e-6)
     assert log_pvalue(1_000, 2_700, 10_000, 0.7, rng) == pytest.approx(0.0, abs=1e-9)
+    # e^0.7 0.1 is 0.201: 0.27 is more than that and 0.05, not than that and 0.09.
+    assert log_pvalue(27_000, 10_000, 100_000, 0.7, rng, 0.05) < math.log(1e-6)
+    assert log_pvalue(27_000, 10_000, 100_000, 0.7, rng, 0.09) > math.log(0.9)
+    assert log_pvalue(15_000, 0, 500_000, 5.0, rng, 0.01) < math.log(1e-3)
 
 
 def test_the_least_loss() -> None:
     seed = np.random.SeedSequence(3)
     bound = least_loss(200_000, 90_000, 500_000, 0.01, seed)
     assert math.log(20 / 9) - 0.03 < bound < math.log(20 / 9)
+    assert math.log(15 / 9) - 0.03 < least_loss(200_000, 90_000, 500_000, 0.01, seed, 0.1) < math.log(15 / 9)
     assert least_loss(90_000, 90_000, 500_000, 0.01, seed) == 0.0
     assert least_loss(0, 0, 500_000, 0.01, seed) == 0.0
     assert 8 < least_loss(200_000, 0, 500_000, 0.01, seed) < math.log(200_000)

@@ -23,6 +23,7 @@ from aligncheck.statistical.output_events import (
     Last,
     Least,
     Length,
+    OneOf,
     WholeOutput,
     Within,
     describe,
@@ -80,6 +81,8 @@ def test_events_hold_where_they_should() -> None:
         ((WholeOutput(("False", "False", None)),), [1, 0, 0, 0, 0]),
         ((WholeOutput(("True", 1.5, None)),), [0, 1, 0, 0, 0]),
         ((WholeOutput(()),), [0, 0, 0, 1, 0]),
+        ((OneOf((WholeOutput(()), Within(Length(), 1.0, 1.5))),), [0, 0, 1, 1, 0]),
+        ((OneOf(()),), [0] * 5),
         ((WholeOutput(("False",) * 9),), [0] * 5),
         ((Within(Count("True"), 1.0, math.inf), Within(Last(), 3.0, math.inf)), [0, 0, 0, 0, 1]),
     ]
@@ -97,6 +100,7 @@ def test_events_hold_where_they_should() -> None:
         ((Within(Length(), 3.0, float(np.nextafter(5, 9))),), "3 <= length <= 5"),
         ((Within(Last(), float(np.nextafter(0, 9)), 2.5),), "0 < last number < 2.5"),
         ((WholeOutput(("True", None, 3.0)),), "output = [True, a number, 3]"),
+        ((OneOf((WholeOutput(()), WholeOutput(("True",)))),), "one of: output = [], output = [True]"),
         (
             (Within(Count("'top'"), 1.0, math.inf), Within(Least(), -math.inf, 0.0)),
             "count of 'top' >= 1 and least number < 0",
@@ -184,10 +188,28 @@ def drawn(sampler: Sampler, rng: np.random.Generator, changed: bool) -> Outputs:
     return outputs_of_batch(sampler(rng, changed), N, "f")
 
 
+def test_with_a_delta_categories_are_put_together() -> None:
+    """Each of six is a little likelier, by 0.02; what is likelier by 0.08 and more is a set of them."""
+    rng = np.random.default_rng(2)
+    shares = np.array([0.1] * 6 + [0.08] * 5)
+
+    def sampled(changed: bool) -> Outputs:
+        p = shares if not changed else shares - np.array([0.02] * 6 + [-0.024] * 5)
+        return outputs_of_batch(np.array(list("abcdefghijk"))[rng.choice(11, N, p=p)], N, "f")
+
+    (choice,) = choose(sampled(False), sampled(True), [(0.0, 0.08)])
+    assert choice is not None
+    assert isinstance(choice.event[0], OneOf)
+    c1, c2 = (
+        int(holds(choice.event, sampled(changed)).sum()) for changed in (choice.swapped, not choice.swapped)
+    )
+    assert log_pvalue(c1, c2, N, 0.0, rng, 0.08) < math.log(1e-6)
+
+
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_a_difference_is_found_and_confirmed_on_other_runs(sampler: Sampler) -> None:
     rng = np.random.default_rng(1)
-    (choice,) = choose(drawn(sampler, rng, False), drawn(sampler, rng, True), [0.3])
+    (choice,) = choose(drawn(sampler, rng, False), drawn(sampler, rng, True), [(0.3, 0.0)])
     assert choice is not None
     c1, c2 = (int(holds(choice.event, drawn(sampler, rng, changed)).sum()) for changed in (False, True))
     if choice.swapped:
@@ -197,7 +219,7 @@ def test_a_difference_is_found_and_confirmed_on_other_runs(sampler: Sampler) -> 
 
 def test_what_only_happens_together_is_found() -> None:
     rng = np.random.default_rng(1)
-    (choice,) = choose(drawn(mixed, rng, False), drawn(mixed, rng, True), [1.0])
+    (choice,) = choose(drawn(mixed, rng, False), drawn(mixed, rng, True), [(1.0, 0.0)])
     assert choice is not None
     assert len(choice.event) == 2
 
@@ -210,7 +232,7 @@ def test_differences_in_opposite_directions_are_added_up() -> None:
         return outputs_of_batch(rng.random((N, 10)) < chance, N, "f")
 
     rng = np.random.default_rng(1)
-    (choice,) = choose(sampled(rng, False), sampled(rng, True), [2.0])
+    (choice,) = choose(sampled(rng, False), sampled(rng, True), [(2.0, 0.0)])
     assert choice is not None
     (condition,) = choice.event
     assert isinstance(condition, Within)
@@ -223,7 +245,7 @@ def test_differences_in_opposite_directions_are_added_up() -> None:
 
 def test_a_hole_in_the_support_is_found_at_a_high_level() -> None:
     rng = np.random.default_rng(1)
-    (choice,) = choose(drawn(hole, rng, False), drawn(hole, rng, True), [4.0])
+    (choice,) = choose(drawn(hole, rng, False), drawn(hole, rng, True), [(4.0, 0.0)])
     assert choice is not None
     assert not choice.swapped
     assert holds(choice.event, drawn(hole, rng, True)).sum() == 0
@@ -232,7 +254,7 @@ def test_a_hole_in_the_support_is_found_at_a_high_level() -> None:
 def test_too_rare_events_are_not_chosen() -> None:
     rare = outputs_of([1.0] * 20 + [0.0] * (N - 20), "f")
     none = outputs_of([0.0] * N, "f")
-    (choice,) = choose(rare, none, [2.0])
+    (choice,) = choose(rare, none, [(2.0, 0.0)])
     # 20 of 20,000 are fewer than 0.001 e^2 of them (footnote 3 of section 4.3.3).
     assert choice is None or int(holds(choice.event, rare).sum()) > 20
 
@@ -249,7 +271,7 @@ def test_equal_outputs_give_no_evidence() -> None:
 
     accused = 0
     for _ in range(repeats):
-        (choice,) = choose(runs(False), runs(True), [eps])
+        (choice,) = choose(runs(False), runs(True), [(eps, 0.0)])
         assert choice is not None
         c1, c2 = (int(holds(choice.event, runs(truth != choice.swapped)).sum()) for truth in (False, True))
         accused += log_pvalue(c1, c2, n, eps, rng) <= math.log(alpha)
