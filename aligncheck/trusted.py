@@ -30,6 +30,9 @@ TRUSTED: dict[str, str] = {
 }
 """Modules and packages, with what is believed of each."""
 
+WORDING = "aligncheck.language.syntax.wording"
+"""Not believed, though in one of these: what words errors makes no part of a tree, and who asks it raises."""
+
 RUNNING: dict[str, str] = {
     "aligncheck.compiler.forms": "the form in which a spec runs, which the kernel decides as a spec",
     "aligncheck.compiler.modes": "the modes of running",
@@ -42,7 +45,11 @@ RUNNING: dict[str, str] = {
 
 def is_trusted(module: str) -> bool:
     """Whether a module of the package must be believed of a VERIFIED."""
-    return any(module == name or module.startswith(f"{name}.") for name in TRUSTED)
+    return not _is_in(module, WORDING) and any(_is_in(module, name) for name in TRUSTED)
+
+
+def _is_in(module: str, name: str) -> bool:
+    return module == name or module.startswith(f"{name}.")
 
 
 CHECKED_BY: dict[str, tuple[str, ...]] = {
@@ -81,9 +88,9 @@ def counted(names: Mapping[str, str]) -> dict[str, int]:
 
 
 def lines_of(names: Iterable[str], but: Iterable[str] = ()) -> int:
-    """How many lines of code the modules and packages have, without those of `but`."""
-    left = {path for name in names for path in _files(name)} - {path for name in but for path in _files(name)}
-    return sum(map(code_lines, left))
+    """How many lines of code the modules and packages have, without those of `but` and what words errors."""
+    left = {path for name in names for path in _files(name)}
+    return sum(map(code_lines, left.difference(*map(_files, (*but, WORDING)))))
 
 
 def _files(name: str) -> list[Path]:

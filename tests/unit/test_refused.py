@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from aligncheck.language.syntax.refused import REFUSED_FAMILIES
+from aligncheck.language.syntax.wording.refused import REFUSED_FAMILIES
 
 
 def _student(x: float) -> float:

@@ -9,8 +9,8 @@ from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.walk import expressions_in, names_in, parts_of, statements_in
+from aligncheck.language.syntax.wording.faults import nearest
 
 
 def check_callees(source: Source, mechanism: n.Mechanism, symbols: SymbolTable) -> None:

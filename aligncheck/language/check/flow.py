@@ -15,9 +15,9 @@ from aligncheck.language.check.symbol_table import RESERVED_NAMES, listed
 from aligncheck.language.diagnostics import Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.layout import word_in
 from aligncheck.language.syntax.walk import names_in, own_expressions, shifts_in, statements_in
+from aligncheck.language.syntax.wording.faults import nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What is out of scope though it can be written, refused by name.
 
 What the grammar or a name gives away (δ, Gaussian noise) is refused where it is read: the table of
-all names is in `syntax.refused`.
+all names is in `syntax.wording.refused`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
 from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.wording.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
 
 
 def check_privacy(source: Source, mechanism: n.Mechanism) -> None:

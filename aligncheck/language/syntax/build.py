@@ -18,11 +18,11 @@ from aligncheck.language.families import SPELLINGS, Family
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.faults import nearest
-from aligncheck.language.syntax.idioms import LIBRARIES, idiom_of
 from aligncheck.language.syntax.layout import Lexeme
-from aligncheck.language.syntax.refused import CALLS, REFUSED_FAMILIES, scope_fault
 from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
+from aligncheck.language.syntax.wording.faults import nearest
+from aligncheck.language.syntax.wording.idioms import LIBRARIES, idiom_of
+from aligncheck.language.syntax.wording.refused import CALLS, REFUSED_FAMILIES, scope_fault
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 40

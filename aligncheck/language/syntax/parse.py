@@ -13,10 +13,10 @@ from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.layout import SECTIONS, Layout, Lexeme, layout
 from aligncheck.language.syntax.lengths import with_lengths_apart
 from aligncheck.language.syntax.limits import check_limits
-from aligncheck.language.syntax.mistakes import diagnosis
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.sections import check_sections
+from aligncheck.language.syntax.wording.mistakes import diagnosis
 
 if TYPE_CHECKING:
     from lark.parsers.lalr_interactive_parser import InteractiveParser

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
-from aligncheck.language.syntax.refused import REFUSED_STATEMENTS, scope_fault
+from aligncheck.language.syntax.wording.faults import nearest
+from aligncheck.language.syntax.wording.refused import REFUSED_STATEMENTS, scope_fault
 
 REPEATED = ("use", "fun")
 """One line each, as many as there are, in any order."""

@@ -13,10 +13,10 @@ from itertools import takewhile
 
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.faults import nearest
-from aligncheck.language.syntax.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
-from aligncheck.language.syntax.refused import (
+from aligncheck.language.syntax.wording.faults import nearest
+from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
+from aligncheck.language.syntax.wording.refused import (
     DELTA,
     JOINT,
     REFUSED_STATEMENTS,
