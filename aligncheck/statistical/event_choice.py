@@ -97,10 +97,11 @@ def _families(first: Outputs, second: Outputs, levels: Sequence[Bar]) -> Iterato
     """The search space by the type of the outputs (section 4.3.3, cases 1 to 5); where there is a delta,
     unions of categories as well.
     """
-    columns = _distinct(columns_of(first, second))
+    united = any(delta for _, delta in levels)
+    columns = _distinct(columns_of(first, second, singles=united))
     for column in columns:
         yield _intervals(column)
-        if not column.ordered and any(delta for _, delta in levels):
+        if united and not column.ordered:
             yield _unions(column, first.runs, levels)
     keys = [column for column in columns if column.few][:_MOST_KEYS]
     spread = [column for column in columns if not column.few and column.crossed][:_MOST_NUMBERS]

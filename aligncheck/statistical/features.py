@@ -79,16 +79,17 @@ class Column:
     crossed: bool
 
 
-def columns_of(first: Outputs, second: Outputs) -> list[Column]:
+def columns_of(first: Outputs, second: Outputs, *, singles: bool = False) -> list[Column]:
     """The columns for the outputs of runs on two inputs, by their type (section 4.3.3, cases 1 to 5).
 
     Each list's length, the count of each category, Hamming distances to the most frequent output of either
     input and to what either favours at each place (the dissertation takes the output without noise, which a
-    black box does not give), whole outputs, each number, and the average, least, greatest and last one.
+    black box does not give), whole outputs (`singles`: of one entry, too), each number, and the average,
+    least, greatest and last one.
     """
     both = (first, second)
     columns: list[Column] = []
-    if max(first.width, second.width) > 1 and _is_discrete(both):
+    if (singles or max(first.width, second.width) > 1) and _is_discrete(both):
         columns.append(_whole_outputs(first, second))
     for feature in _discrete_features(both):
         columns += _column(feature, both, crossed=False)

@@ -179,10 +179,10 @@ def test_the_document(run: Run) -> None:
 
 def test_a_claim_with_a_delta(run: Run) -> None:
     """Half the noise of ε = 1 is (1, 0.393)-private."""
-    status, out, _ = run("batched_half", "--eps", "1", "--delta", "0.3", "--seed", "1")
+    status, out, _ = run("batched_half", "--eps", "1", "--delta", "0.2", "--seed", "1")
     assert status == 1
-    assert out.startswith("EVIDENCE AGAINST eps = 1, delta = 0.3 ")
-    assert "a function that is (1, 0.3)-private is accused" in out
+    assert out.startswith("EVIDENCE AGAINST eps = 1, delta = 0.2 ")
+    assert "a function that is (1, 0.2)-private is accused" in " ".join(out.split())
     status, out, _ = run("batched_half", "--eps", "1", "--delta", "0.4", "--seed", "1", "--json")
     assert (status, json.loads(out)["delta"]) == (0, 0.4)
 
