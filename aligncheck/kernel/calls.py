@@ -21,9 +21,9 @@ from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, both, implies, same
 from aligncheck.kernel.witness import Witness
 from aligncheck.kernel.world import records_of
-from aligncheck.language.adjacencies import Way
+from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import names_in, sharing
 
 NUMBER = "the argument is the same on D and D'"
 
@@ -159,12 +159,12 @@ class Calling(Runner):
 
     def _pass_marks(self, actual: Actual, item: n.Queries, given: list[n.Expr]) -> None:
         """Which answers move is for the caller to say: those that move in the one group that the arguments
-        read. The callee's `ways` are taken for the caller's in order: a choice as good as any, since what the
-        callee assumes of them is shown.
+        read, or in those that share their index. The callee's `ways` are taken for the caller's in order: a
+        choice as good as any, since what the callee assumes of them is shown.
         """
         read = {x for e in given for x in self.lists if x in names_in(e) and x in self.private}
         groups = [g for g in self.spec.inputs if isinstance(g, n.Queries) and read & set(g.names)]
-        if len(groups) != 1:
+        if not groups or any(g not in sharing(self.spec.inputs, groups[0], Shared.INDEX) for g in groups):
             return
         theirs, ours = item.names[0], groups[0].names[0]
         instead = dict(zip(item.adjacency.ways, cycle(groups[0].adjacency.ways), strict=False))

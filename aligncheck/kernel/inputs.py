@@ -14,9 +14,9 @@ from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
-from aligncheck.language.adjacencies import Way
+from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import lists_per_answer
+from aligncheck.language.syntax.walk import lists_per_answer, sharing
 
 
 class Inputs(Looping):
@@ -105,12 +105,24 @@ class Inputs(Looping):
                 path.fact(Kind.RUN, implies(inside, both(*says)), scope.generic)
 
     def _declare_marks(self, group: n.Queries) -> None:
-        """Symbols for which answers move, and which way."""
+        """Symbols for which answers move, and which way: a line that shares either with a line above has its
+        symbols, since there is one place, or one direction, for both.
+        """
         s, first = self.symbols, group.names[0]
+        for what in Shared:
+            lines = sharing(self.spec.inputs, group, what)
+            if len(lines) > 1 and not (
+                group.adjacency.shares(what, group.vector, len(group.names))
+                and (what is Shared.DIRECTION or lines[0].adjacency is group.adjacency)
+            ):
+                raise Reject("form", group.span, f"these answers share no {what.value}")
+        place, leader = (sharing(self.spec.inputs, group, what)[0].names[0] for what in Shared)
         for word in dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways))):
-            self.marks[f"${word}_{first}"] = s.constant(word, s.INT, Given())
-            self.marks[f"${word}_owner_{first}"] = s.constant(f"{word} owner", s.INT, Given())
-        self.marks[f"$rises_{first}"] = s.constant("rises", s.BOOL, Given())
+            for mark in (word, f"{word}_owner"):
+                new = s.constant(mark, s.INT, Given()) if place == first else self.marks[f"${mark}_{place}"]
+                self.marks[f"${mark}_{first}"] = new
+        rises = s.constant("rises", s.BOOL, Given()) if leader == first else self.marks[f"$rises_{leader}"]
+        self.marks[f"$rises_{first}"] = rises
 
     def _clauses(self, group: n.Queries, number: int, name: str, i: Term, scope: Scope) -> Iterator[Term]:
         on_d, on_other = (real(f(i)) for f in self.lists[name][:2])
@@ -149,8 +161,8 @@ class Inputs(Looping):
         yield from self._moves_of(group, number, i, on_d, on_other)
 
     def _moves_of(self, group: n.Queries, number: int, i: Term, on_d: Term, on_other: Term) -> Iterator[Term]:
-        """Beyond the bound on each: all go the same way; or an answer stays, or is that of one of the `ways`,
-        each of which is at one place in the group and goes in its direction.
+        """Beyond the bound on each: all go the same way, of all lines that share it; or an answer stays, or
+        is that of one of the `ways`, each of which is at one place in the group and goes in its direction.
         """
         first = group.names[0]
 
@@ -161,7 +173,7 @@ class Inputs(Looping):
                 return there
             return both(there, on_d <= on_other if way.sign > 0 else on_other <= on_d)
 
-        if group.adjacency.one_way:
+        if group.adjacency.one_way or len(sharing(self.spec.inputs, group, Shared.DIRECTION)) > 1:
             yield z3.If(self.marks[f"$rises_{first}"], on_d <= on_other, on_d >= on_other)
         if group.adjacency.ways:
             yield either(on_d == on_other, *map(moves, group.adjacency.ways))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import Any
 
 
 class Bound(Enum):
@@ -47,6 +49,15 @@ class Way(Enum):
         """What a reader is told."""
         texts = {Way.ONE: "the differing index", Way.SECOND: "the second differing index"}
         return texts.get(self, f"the index that goes {self.value}")
+
+
+class Shared(Enum):
+    """What two lines of declarations share, if one says so: there is one choice of it for both. INDEX: the
+    places of the answers that move. DIRECTION: up or down, for all that move.
+    """
+
+    INDEX = "index"
+    DIRECTION = "direction"
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +181,26 @@ class Adjacency(Enum):
 
     def allows(self, ups: int, downs: int) -> bool:
         """Whether so many answers may go up and down, each by as much as one answer may move."""
+        return self.allows_at(range(ups), range(-downs, 0))
+
+    def allows_at(self, ups: Collection[Any], downs: Collection[Any]) -> bool:
+        """The same of places; lists that share their index may go up and down at one."""
+        places = {0: {*ups, *downs}, 1: {*ups}, -1: {*downs}}
         if self.in_all:
-            return ups + downs <= 1
-        counts = {0: ups + downs, 1: ups, -1: downs}
-        return all(counts[sign] <= most for sign, most in self.limits) and not (
+            return len(places[0]) <= 1
+        return all(len(places[sign]) <= most for sign, most in self.limits) and not (
             self.one_way and ups and downs
         )
+
+    def shares(self, what: Shared, vector: bool, names: int) -> bool:
+        """Whether a line with so many names, of lists (`vector`) or of single answers, can share it: an
+        index, if it is one list with places; a direction, if all that move on this line go one way anyhow.
+        """
+        if self.in_all or self.free:
+            return False
+        if what is Shared.INDEX:
+            return bool(self.ways) and vector and names == 1
+        return self.one_way or len(self.ways) == 1 or (not vector and names == 1)
 
     def implies(self, other: Adjacency) -> bool:
         """Whether data that differ as this one says differ as the other one says, with one Δ."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import names_in, together
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ONE, ZERO, Number, Value
 from aligncheck.meaning.interpreter import (
@@ -210,8 +211,8 @@ def check_scenario(mechanism: nodes.Mechanism, scenario: Scenario) -> list[str]:
                 case nodes.Queries():
                     reasons += _not_in_domain(declared, "D", {**parameters, **on_d}, parameters)
                     reasons += _not_in_domain(declared, "D'", {**parameters, **on_d_prime}, parameters)
-                    reasons += _not_adjacent(declared, parameters, on_d, on_d_prime)
-        return reasons
+                    reasons += _too_far(declared, parameters, on_d, on_d_prime)
+        return [*reasons, *_not_together(mechanism.inputs, on_d, on_d_prime)]
     except Stopped as stopped:
         return [stopped.ended.reason if isinstance(stopped.ended, Fault) else "the inputs are too long"]
 
@@ -319,7 +320,7 @@ class _Move:
     size: Number
 
 
-def _not_adjacent(
+def _too_far(
     declared: nodes.Queries,
     parameters: Mapping[str, Input],
     on_d: Mapping[str, Input],
@@ -329,9 +330,8 @@ def _not_adjacent(
     if adjacency.free:
         return
     moves = list(_moves(declared, on_d, on_d_prime))
-    group = "`" + "`, `".join(declared.names) + "`"
-    signs = [exact.sign(move.size) for move in moves]
     if adjacency.in_all:
+        group = _listed([declared])
         bound = _sensitivity(declared, parameters, None)
         total = exact.total(exact.absolute(move.size) for move in moves)
         if exact.compare(total, bound) > 0:
@@ -342,9 +342,34 @@ def _not_adjacent(
         if exact.compare(exact.absolute(move.size), bound) > 0:
             moved = variable_text((move.name, move.index))
             yield f"`{moved}` moves by {exact.absolute(move.size)}, more than {bound}"
-    if not adjacency.allows(signs.count(1), signs.count(-1)):
-        differ = adjacency.row.differ.format(group=group, bound="its sensitivity")
-        yield f"answers do not move as adjacency `{adjacency.value}` says: {differ}"
+
+
+def _listed(lines: Iterable[nodes.Queries]) -> str:
+    return "`" + "`, `".join(name for line in lines for name in line.names) + "`"
+
+
+def _not_together(
+    inputs: Iterable[nodes.Input], on_d: Mapping[str, Input], on_d_prime: Mapping[str, Input]
+) -> Iterator[str]:
+    """What several answers do that may not do it at once, of one line or of lines that share their places or
+    their direction. Places of lists that share their index are indices.
+    """
+    for lines in together(inputs, Shared.INDEX):
+        adjacency = lines[0].adjacency
+        if adjacency.free or adjacency.in_all:
+            continue
+        places: dict[int, set[object]] = {-1: set(), 0: set(), 1: set()}
+        for move in (move for line in lines for move in _moves(line, on_d, on_d_prime)):
+            place = move.index if len(lines) > 1 else (move.name, move.index)
+            places[exact.sign(move.size)].add(place)
+        if not adjacency.allows_at(places[1], places[-1]):
+            differ = adjacency.row.differ.format(group=_listed(lines), bound="its sensitivity")
+            at = ", at one index of all these lists" if len(lines) > 1 else ""
+            yield f"answers do not move as adjacency `{adjacency.value}` says: {differ}{at}"
+    for lines in together(inputs, Shared.DIRECTION):
+        signs = {exact.sign(move.size) for line in lines for move in _moves(line, on_d, on_d_prime)}
+        if len(lines) > 1 and {-1, 1} <= signs:
+            yield f"the answers of {_listed(lines)} share a direction, but one goes up and one goes down"
 
 
 def _moves(

@@ -74,6 +74,8 @@ class _Writer:
         for item in self._queries:
             if item.adjacency.row.bound is not Bound.EACH or not item.vector:
                 _no("an adjacency that bounds no single answer of a list")
+            if item.same_index is not None or item.same_direction is not None:
+                _no("answers that move with those of another line")
             if item.lattice is not None or item.range is not None:
                 _no("answers on a lattice or in a range")
         drawn = {s.name for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}

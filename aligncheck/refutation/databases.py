@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import chain, product
 from typing import TypeAlias
 
 from aligncheck.language.internal import InternalError
@@ -414,7 +414,8 @@ def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fract
     if not spots:
         return []
     found: dict[Inputs, Scenario] = {}
-    for signs in _signs(len(spots), max(len(spot.group.adjacency.ways) for spot in spots)):
+    rows = _signs(len(spots), max(len(spot.group.adjacency.ways) for spot in spots))
+    for signs in chain(rows, _at_one_index(spots)):
         moves = {
             (spot.name, spot.index): sign * step * share
             for spot, step, sign in zip(spots, steps, signs, strict=True)
@@ -424,6 +425,21 @@ def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fract
         if made.data != made.data_prime and made.data_prime not in found and legal(mechanism, made):
             found[made.data_prime] = made
     return list(found.values())
+
+
+def _at_one_index(spots: Sequence[Spot]) -> Iterator[tuple[int, ...]]:
+    """Where lines share an index or a direction: the answers at one index, and single ones, go up or down,
+    all of them or but for the first list, which goes the other way.
+    """
+    if any(spot.group.same_index or spot.group.same_direction for spot in spots):
+        most = max(spot.index or 0 for spot in spots)
+        for place, first in product(sorted({0, most // 2, most}), (1, -1)):
+            row = [
+                (first if spot.group is spots[0].group else 1) * (spot.index in (None, place))
+                for spot in spots
+            ]
+            yield tuple(row)
+            yield tuple(-sign for sign in row)
 
 
 def _signs(count: int, few: int) -> Iterator[tuple[int, ...]]:

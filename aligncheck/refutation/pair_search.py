@@ -92,7 +92,7 @@ def best_neighbour(meter: Meter, scenario: Scenario, event: Event) -> Scored | N
     effects = dict(_effects(meter, scenario, event, base))
     found = [
         scored
-        for moves in _joint_moves(effects)
+        for moves in _joint_moves(meter.mechanism, scenario, effects)
         if legal(meter.mechanism, pair := moved(scenario, moves))
         and (scored := score(meter, Candidate(pair, event))) is not None
     ]
@@ -119,7 +119,9 @@ def _effects(
                 break
 
 
-def _joint_moves(effects: dict[tuple[Spot, Fraction], float]) -> list[dict[tuple[str, int | None], Fraction]]:
+def _joint_moves(
+    mechanism: nodes.Mechanism, scenario: Scenario, effects: dict[tuple[Spot, Fraction], float]
+) -> list[dict[tuple[str, int | None], Fraction]]:
     """Moves of several answers at once that each adjacency allows: those that make the event rarer, and those
     that make it likelier.
     """
@@ -130,9 +132,24 @@ def _joint_moves(effects: dict[tuple[Spot, Fraction], float]) -> list[dict[tuple
         for group in groups:
             own = {key: sign * effect for key, effect in effects.items() if key[0].group == group}
             row |= {(spot.name, spot.index): move for spot, move in _chosen(group.adjacency, own)}
+        if any(group.same_index or group.same_direction for group in groups):
+            row = _in_turn(mechanism, scenario, {key: sign * effect for key, effect in effects.items()})
         if row and row not in rows:
             rows.append(row)
     return rows
+
+
+def _in_turn(
+    mechanism: nodes.Mechanism, scenario: Scenario, effects: dict[tuple[Spot, Fraction], float]
+) -> dict[tuple[str, int | None], Fraction]:
+    """Where lines move together: one move after the other, the most worth first, as long as that is legal."""
+    row: dict[tuple[str, int | None], Fraction] = {}
+    for spot, move in sorted(effects, key=effects.__getitem__, reverse=True):
+        more = {**row, (spot.name, spot.index): move}
+        worth = effects[spot, move] > 0 or not row
+        if worth and (spot.name, spot.index) not in row and legal(mechanism, moved(scenario, more)):
+            row = more
+    return row
 
 
 def _chosen(adjacency: Adjacency, effects: dict[tuple[Spot, Fraction], float]) -> list[tuple[Spot, Fraction]]:

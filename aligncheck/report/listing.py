@@ -23,7 +23,7 @@ _STATEMENTS = re.compile(
 _DECLARED = re.compile(
     "|".join(
         (
-            "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|default",
+            "real|int|bool|vector|query|queries|sensitivity|adjacency|lattice|range|default|same|as",
             *(each.value for each in Adjacency),
         )
     )

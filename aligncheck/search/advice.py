@@ -511,7 +511,7 @@ def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechan
     """The mechanism with each narrower adjacency, for all groups of queries alike."""
     groups = [item for item in mechanism.inputs if isinstance(item, Queries)]
     kinds = {g.adjacency for g in groups}
-    if len(kinds) != 1:
+    if len(kinds) != 1 or any(g.same_index or g.same_direction for g in groups):
         return
     for narrower in kinds.pop().narrower:
         inputs = tuple(

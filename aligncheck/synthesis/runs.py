@@ -34,6 +34,7 @@ from aligncheck.refutation.databases import (
     Spot,
     legal,
     moved,
+    neighbours,
     parameter_choices,
     spots_of,
     starting_databases,
@@ -152,6 +153,8 @@ def _varied(mechanism: n.Mechanism, start: Scenario, length: int, chance: Random
         key: sign * step for (key, step), sign in zip(steps.items(), signs, strict=True) if sign and step
     }
     other = moved(pair, moves)
+    if any(spot.group.same_index or spot.group.same_direction for spot in spots):
+        other = chance.choice(neighbours(mechanism, pair) or [pair])
     unit = max(steps.values(), default=Fraction(1)) or Fraction(1)
     noise = tuple(_noise(mechanism, start.parameters, unit, length, chance))
     return Scenario(pair.parameters, other.data, other.data_prime, noise)

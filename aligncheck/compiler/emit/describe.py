@@ -11,6 +11,7 @@ from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.units import Units
 from aligncheck.compiler.forms import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_alignment, unparse_expr
 from aligncheck.language.syntax.walk import has_densities
@@ -268,7 +269,9 @@ def _neighbours(mechanism: nodes.Mechanism) -> Iterator[str]:
             differ = f"{group} differs by at most {bound}"
         else:
             differ = item.adjacency.row.differ.format(group=group, bound=bound)
-        yield f"Neighbouring data: {differ} (adjacency `{item.adjacency.value}`)."
+        shared = ((Shared.INDEX, item.same_index), (Shared.DIRECTION, item.same_direction))
+        with_others = "".join(f", with the same {what.value} as `{x.ident}`" for what, x in shared if x)
+        yield f"Neighbouring data: {differ}{with_others} (adjacency `{item.adjacency.value}`)."
 
 
 def _alignment(mechanism: nodes.Mechanism) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Never
 
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.check.meant import UnknownName
 from aligncheck.language.check.symbol_table import (
     ALIGNMENT_COST,
@@ -29,6 +30,11 @@ _OWN = (
     "a function of one's own takes public or noisy values, and is declared above the inputs: "
     "`fun {}({}) : real`, with its own sorts in place of `real`"
 )
+
+_SHARES = {
+    Shared.INDEX: "an index is shared by lists under `one`, `two` or `moved`, each on a line of its own",
+    Shared.DIRECTION: "a direction is shared by lists under `monotone` or `one`, and by a single `query`",
+}
 
 
 def _call_of(name: str, call: n.Call, count: int) -> str:
@@ -105,6 +111,25 @@ class Reader:
                 for bound in interval or ():
                     self.read(bound, Place("in `range`", public=True, binders=binders))
                 self._optional(where, Place("in `where` of queries", binders=binders))
+                self._shares(item, Shared.INDEX, item.same_index)
+                self._shares(item, Shared.DIRECTION, item.same_direction)
+
+    def _shares(self, item: n.Queries, what: Shared, other: n.Name | None) -> None:
+        """An index, or a direction, is shared with a line above, by answers that have one in any case."""
+        if other is None:
+            return
+        above = self.symbols.inputs.get(other.ident)
+        if not isinstance(above, n.Queries) or above.span.start >= item.span.start:
+            advice = f"name one of the private answers that a line above `{item.names[0]}` declares"
+            self.fail("unknown-name", f"no line above has answers `{other.ident}`", other.span, help=advice)
+        for line in (above, item):
+            if not line.adjacency.shares(what, line.vector, len(line.names)):
+                message = f"`{line.names[0]}` has no {what.value} to share"
+                self.fail("bad-sharing", message, other.span, help=_SHARES[what])
+        if what is Shared.INDEX and above.adjacency is not item.adjacency:
+            message = f"`{above.names[0]}` has another adjacency than `{item.names[0]}`"
+            advice = f"lists that share an index move alike: write `adjacency {above.adjacency.value}`"
+            self.fail("bad-sharing", message, other.span, help=advice)
 
     def _default(self, of: str, expr: n.Expr) -> None:
         """A default is computed when a mechanism is made: from parameters that are given then."""

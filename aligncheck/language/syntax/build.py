@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Never, TypeVar
 
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.families import SPELLINGS, Family
@@ -312,6 +313,15 @@ class Builder:
             )
         return _Attribute("adjacency", known[word.text.lower()], _over(c))
 
+    def same(self, c: _Children) -> _Attribute:
+        word, other = c[1], c[3]
+        known = [each.value for each in Shared]
+        if word.text not in known:
+            message = f"answers of two lines share no `{word.text}`"
+            advice = nearest(word.text, known) or "write `same index as q` or `same direction as q`"
+            raise self._fault("unknown-attribute", message, word.span, help=advice)
+        return _Attribute(f"same {word.text}", n.Name(other.text, span=other.span), _over(c))
+
     def declaration(self, c: _Children) -> list[n.Input]:
         names: list[Lexeme] = c[0]
         sort: _Sort = c[2]
@@ -359,6 +369,8 @@ class Builder:
             value("lattice"),
             value("range"),
             value("where"),
+            value("same index"),
+            value("same direction"),
             span=span,
         )
 

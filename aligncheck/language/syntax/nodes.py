@@ -302,7 +302,8 @@ class Queries(Node):
 
     `vector` is False for `query` (one answer each) and True for `queries` (a list each). `sort` is INT for
     integer answers. `lattice`, if given, is a step of which every answer is a multiple. `sensitivity` may
-    mention `i`, the index of the answer. `range` is the declared range of the answers.
+    mention `i`, the index of the answer. `range` is the declared range of the answers. `same_index` and
+    `same_direction` name an answer of a line above with which this line shares that (`walk.together`).
     """
 
     names: tuple[str, ...]
@@ -313,6 +314,8 @@ class Queries(Node):
     lattice: Expr | None = None
     range: tuple[Expr, Expr] | None = None
     where: Expr | None = None
+    same_index: Name | None = None
+    same_direction: Name | None = None
 
 
 Input: TypeAlias = Parameter | PublicVector | Queries

@@ -35,8 +35,8 @@ _BY_PLACE = frozenset(
     (
         *SECTIONS,
         *("real", "int", "bool", "vector", "query", "queries"),
-        *("sensitivity", "adjacency", "lattice", "range", "default", "where", "when", "from", "at", "most"),
-        *("delta", "zcdp"),
+        *("sensitivity", "adjacency", "lattice", "range", "default", "where", "same", "as"),
+        *("when", "from", "at", "most", "delta", "zcdp"),
     )
 )
 # Keywords at the start of a statement, unless they are being assigned to.

@@ -72,12 +72,16 @@ def unparse_input(declaration: n.Input) -> str:
         case n.PublicVector(name, sort, where):
             prefix = "" if sort is n.Sort.REAL else f"{sort.value} "
             head = f"{name} : {prefix}vector"
-        case n.Queries(names, vector, sort, adjacency, sensitivity, lattice, interval, where):
+        case n.Queries(
+            names, vector, sort, adjacency, sensitivity, lattice, interval, where, index, direction
+        ):
             prefix = "" if sort is n.Sort.REAL else f"{sort.value} "
             head = f"{', '.join(names)} : {prefix}{'queries' if vector else 'query'}"
             if sensitivity is not None:
                 attributes.append(f"sensitivity {unparse_expr(sensitivity)}")
             attributes.append(f"adjacency {adjacency.value}")
+            attributes += [f"same index as {index.ident}"] if index is not None else []
+            attributes += [f"same direction as {direction.ident}"] if direction is not None else []
             if lattice is not None:
                 attributes.append(f"lattice {unparse_expr(lattice)}")
             if interval is not None:

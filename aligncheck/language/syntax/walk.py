@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes as n
 
 
@@ -126,6 +127,28 @@ def lists_per_answer(group: n.Queries, inputs: Container[str]) -> tuple[str, ...
         if isinstance(e, n.Index) and e.index == n.Name("i") and "i" not in inputs
     }
     return tuple(sorted(found)) if group.vector else ()
+
+
+def together(inputs: Iterable[n.Input], what: Shared) -> list[list[n.Queries]]:
+    """The lines of private answers, those that share an index, or a direction, with each other in one class.
+    A line shares it with the line above it that has the name, and so with all that this one shares it with; a
+    name that no line above has says nothing here (`check` refuses it, and so does the kernel).
+    """
+    classes: list[list[n.Queries]] = []
+    for item in inputs:
+        if isinstance(item, n.Queries):
+            other = item.same_index if what is Shared.INDEX else item.same_direction
+            known = (c for c in classes if other and any(other.ident in line.names for line in c))
+            if (home := next(known, None)) is not None:
+                home.append(item)
+            else:
+                classes.append([item])
+    return classes
+
+
+def sharing(inputs: Iterable[n.Input], group: n.Queries, what: Shared) -> list[n.Queries]:
+    """The lines that share it with this one, in the order of declaration; at least this one itself."""
+    return next(lines for lines in together(inputs, what) if group in lines)
 
 
 def statements_in(body: tuple[n.Stmt, ...]) -> Iterator[n.Stmt]:

@@ -12,11 +12,11 @@ from fractions import Fraction
 from functools import partial
 from random import Random
 
-from aligncheck.language.adjacencies import Adjacency
+from aligncheck.language.adjacencies import Adjacency, Shared
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.language.syntax.walk import names_in, statements_in, together
 from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Undecided, Value
 from aligncheck.meaning.scenario import CallNoise, Scenario
@@ -42,9 +42,14 @@ def scenarios(
                     public[item.name] = _public(item, lengths[item.name], random)
                 case nodes.Queries():
                     pass
+        seeds: dict[tuple[str, ...], float] = {}
+        for lines in (each for what in Shared for each in together(mechanism.inputs, what) if len(each) > 1):
+            seed = next((seeds[x.names] for x in lines if x.names in seeds), random.random())
+            seeds |= {line.names: seed for line in lines}  # what moves together is chosen alike
         for item in mechanism.inputs:
             if isinstance(item, nodes.Queries):
-                left, right = _answers(item, public, lengths, random)
+                chance = Random(seeds[item.names]) if item.names in seeds else random
+                left, right = _answers(item, public, lengths, random, chance)
                 data |= left
                 prime |= right
         length = max(lengths.values(), default=0)
@@ -53,11 +58,15 @@ def scenarios(
 
 
 def _answers(
-    item: nodes.Queries, public: Mapping[str, interpreter.Input], lengths: Mapping[str, int], random: Random
+    item: nodes.Queries,
+    public: Mapping[str, interpreter.Input],
+    lengths: Mapping[str, int],
+    random: Random,
+    chance: Random,
 ) -> tuple[dict[str, interpreter.Input], dict[str, interpreter.Input]]:
     """The answers of one group on D and on D'."""
     places = [(name, i) for name in item.names for i in range(lengths[name] if item.vector else 1)]
-    signs = _signs(item.adjacency, len(places), random)
+    signs = _signs(item.adjacency, len(places), chance)
     pairs = [_answer_pair(item, public, i, s, random) for (_, i), s in zip(places, signs, strict=True)]
     sides: list[dict[str, interpreter.Input]] = []
     for side in (0, 1):

@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
+from aligncheck.language.adjacencies import Shared
 from aligncheck.language.check.sort_inference import sorts_of
 from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.internal import InternalError
@@ -19,7 +20,7 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism, Parameter, PublicVector, Queries
-from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, statements_in
+from aligncheck.language.syntax.walk import expressions_in, gathered_in_full, sharing, statements_in
 from aligncheck.search.relational import callees, ir, labels
 from aligncheck.search.relational.declared import about_entries, inputs_of, of_all, of_lists, of_one, step_of
 from aligncheck.search.relational.maxima import Gathered, Registry, UnsupportedError
@@ -304,7 +305,7 @@ class Theory:
         """Of all moves together. The places are different ones: those of answers that move are, and others
         can be outside of the group, but where there is one place only.
         """
-        found = [ir.or_(self.directions(group))] if group.adjacency.one_way else []
+        found = [ir.or_(self.directions(group))] if self._one_way(group) else []
         ways = group.adjacency.ways if group.vector or len(group.names) > 1 else ()
         for pair in combinations((self._place(group, way) for way in ways), 2):
             found.append(ir.not_(ir.and_(ir.eq(a, b) for a, b in zip(*pair, strict=True))))
@@ -322,7 +323,11 @@ class Theory:
         if len(group.names) > 1:
             which = ir.Sym(labels.Which(way, group.names), ir.TermSort.INT, ir.Nature.GHOST)
         where: ir.Term = (
-            ir.Sym(labels.DifferingIndex(way, group.names), ir.TermSort.INT, ir.Nature.GHOST)
+            ir.Sym(
+                labels.DifferingIndex(way, self._first(group, Shared.INDEX).names),
+                ir.TermSort.INT,
+                ir.Nature.GHOST,
+            )
             if group.vector
             else ir.ZERO
         )
@@ -331,10 +336,21 @@ class Theory:
     def directions(self, group: Queries) -> tuple[ir.Term, ir.Term]:
         """For adjacency `monotone`: that all answers go up, that all go down."""
         up, down = (
-            ir.Sym(labels.Direction(way, group.names), ir.TermSort.BOOL, ir.Nature.GHOST)
+            ir.Sym(
+                labels.Direction(way, self._first(group, Shared.DIRECTION).names),
+                ir.TermSort.BOOL,
+                ir.Nature.GHOST,
+            )
             for way in (labels.Way.UP, labels.Way.DOWN)
         )
         return up, down
+
+    def _first(self, group: Queries, what: Shared) -> Queries:
+        """The first line that shares it with this one: both are said of one symbol."""
+        return sharing(self.mechanism.inputs, group, what)[0]
+
+    def _one_way(self, group: Queries) -> bool:
+        return group.adjacency.one_way or len(sharing(self.mechanism.inputs, group, Shared.DIRECTION)) > 1
 
     def place(self, name: str) -> tuple[ir.Term, ...]:
         """The ghost indices at which `name` may differ, where only so many answers may."""
@@ -451,7 +467,7 @@ class Theory:
         if group.adjacency.in_all:
             return self._l1_facts(name, index, d)
         found: list[ir.Term] = []
-        if group.adjacency.one_way:
+        if self._one_way(group):
             up, down = self.directions(group)
             found += [ir.implies(up, ir.le(ir.ZERO, d)), ir.implies(down, ir.le(d, ir.ZERO))]
         if group.adjacency.ways:
@@ -482,7 +498,7 @@ class Theory:
     def _order_facts(self, name: str) -> tuple[ir.Term, ...]:
         """If not every answer goes up, a monotone pair goes down, and conversely."""
         group = self._group_of(name)
-        if not group.adjacency.one_way:
+        if not self._one_way(group):
             return ()
         up, down = self.directions(group)
         rises, falls = _order_flag(name, "<="), _order_flag(name, ">=")
