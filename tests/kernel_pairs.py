@@ -72,6 +72,15 @@ align
   eta[i] += y[i] - y'[i]
 """
 
+SHARED = """mechanism c
+input
+  y : queries, sensitivity 1, adjacency one
+  z : queries, sensitivity 1, adjacency one, same index as y
+privacy 0
+program
+  emit w
+"""
+
 MANY = """mechanism c
 input
   y : queries, sensitivity 1, adjacency all
@@ -263,6 +272,20 @@ DECLARED: tuple[tuple[str, str, str, str, str], ...] = (
         "",
         "len(t) >= len(b)",
         "len(t) > len(b)",
+    ),
+    (
+        "an_index_of_two_lists",
+        "b : queries, sensitivity 1, adjacency one\n  c : queries, sensitivity 1, adjacency one, same index as b",
+        " and len(b) == 2 and len(c) == 2",
+        "b[0] == b'[0] or c[1] == c'[1]",
+        "b[1] == b'[1] or c[1] == c'[1]",
+    ),
+    (
+        "a_direction_of_two_lines",
+        "b : queries, sensitivity 1, adjacency one\n  z : query, sensitivity 1, same direction as b",
+        " and len(b) == 1",
+        "b[0] >= b'[0] or z <= z'",
+        "b[0] >= b'[0] or z < z'",
     ),
     ("a_list_may_be_empty", "t : vector", "", "len(t) >= 0", "len(t) > 0"),
     ("lists_of_one_length", "b, c : queries, sensitivity 1", "", "len(b) >= 0", "len(b) == len(c)"),
@@ -2522,6 +2545,50 @@ PAIRS: tuple[Pair, ...] = (
         "2",
         ("cost", "invariant"),
         Witness((drawn("xi", "alignment_cost <= i*eps"),)),
+    ),
+    *(
+        Pair(
+            f"an_{what}_that_is_not_shared",
+            4,
+            spec(
+                *("eta ~ Lap(1/eps)", "emit done(v = x + eta)"),
+                align=f"eta += x - x'   when {true}",
+                more=f"  b : queries, sensitivity 1, adjacency one\n  c : {kind}{{}}\n",
+                where=" and len(b) == 2 and len(c) == 2" if what == "index" else " and len(b) == 1",
+            ),
+            f", same {what} as b",
+            "",
+            ("output",),
+        )
+        for what, kind, true in (
+            ("index", "queries, sensitivity 1, adjacency one", "b[0] == b'[0] or c[1] == c'[1]"),
+            ("direction", "query, sensitivity 1", "b[0] >= b'[0] or c <= c'"),
+        )
+    ),
+    Pair(
+        "a_call_with_lists_that_share_their_index",
+        8,
+        spec(
+            "a = c(y = b, z = e)",
+            "emit done",
+            more="  b : queries, sensitivity 1, adjacency one\n  e : queries, sensitivity 1, adjacency one{}\n",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        ", same index as b",
+        "",
+        ("calls",),
+        callee=SHARED,
+    ),
+    Pair(
+        "what_has_no_index_to_share",
+        4,
+        spec(
+            "emit done",
+            more="  b : queries, sensitivity 1, adjacency {}\n"
+            "  c : queries, sensitivity 1, adjacency {}, same index as b\n",
+        ),
+        "one",
+        "l1",
+        ("form",),
     ),
     Pair(
         "an_index_that_differs_in_a_draw",

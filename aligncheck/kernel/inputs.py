@@ -16,7 +16,7 @@ from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import lists_per_answer, sharing
+from aligncheck.language.syntax.walk import can_share, lists_per_answer, sharing
 
 
 class Inputs(Looping):
@@ -110,11 +110,7 @@ class Inputs(Looping):
         """
         s, first = self.symbols, group.names[0]
         for what in Shared:
-            lines = sharing(self.spec.inputs, group, what)
-            if len(lines) > 1 and not (
-                group.adjacency.shares(what, group.vector, len(group.names))
-                and (what is Shared.DIRECTION or lines[0].adjacency is group.adjacency)
-            ):
+            if not can_share(sharing(self.spec.inputs, group, what), what):
                 raise Reject("form", group.span, f"these answers share no {what.value}")
         place, leader = (sharing(self.spec.inputs, group, what)[0].names[0] for what in Shared)
         for word in dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways))):

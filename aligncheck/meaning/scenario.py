@@ -364,8 +364,9 @@ def _not_together(
             places[exact.sign(move.size)].add(place)
         if not adjacency.allows_at(places[1], places[-1]):
             differ = adjacency.row.differ.format(group=_listed(lines), bound="its sensitivity")
-            at = ", at one index of all these lists" if len(lines) > 1 else ""
-            yield f"answers do not move as adjacency `{adjacency.value}` says: {differ}{at}"
+            if len(lines) > 1:
+                differ = f"{_listed(lines)} share the index of what moves"
+            yield f"answers do not move as adjacency `{adjacency.value}` says: {differ}"
     for lines in together(inputs, Shared.DIRECTION):
         signs = {exact.sign(move.size) for line in lines for move in _moves(line, on_d, on_d_prime)}
         if len(lines) > 1 and {-1, 1} <= signs:

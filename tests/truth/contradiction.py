@@ -449,6 +449,32 @@ def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> b
             fine = fine and all(abs(m) <= b for m, b in zip(sizes, bounds, strict=True))
         if not fine:
             return False
+    return _shared(program.mechanism, left, right)
+
+
+def _shared(mechanism: n.Mechanism, left: Inputs, right: Inputs) -> bool:
+    """Whether there are indices, and a direction, for all lines that share them."""
+    lines = [d for d in mechanism.inputs if isinstance(d, n.Queries)]
+    found: dict[str, list[tuple[int, Fraction]]] = {}
+    for d in lines:
+        for name in d.names:
+            pair = [x if isinstance(x, tuple) else (x,) for x in (left[name], right[name])]
+            found[name] = [(i, Fraction(b) - a) for i, (a, b) in enumerate(zip(*pair, strict=True)) if a != b]
+    home = {name: d.names[0] for d in lines for name in d.names}
+    leader = dict(home)
+    for d in lines:
+        for name in d.names:
+            home[name] = home[d.same_index.ident] if d.same_index else home[name]
+            leader[name] = leader[d.same_direction.ident] if d.same_direction else leader[name]
+    for d in lines:
+        together = [m for name, first in home.items() if first == home[d.names[0]] for m in found[name]]
+        ups, downs = ({i for i, m in together if (m > 0) is up} for up in (True, False))
+        most = {n.Adjacency.ONE: 1, n.Adjacency.TWO: 2}.get(d.adjacency, 99)
+        if d.same_index and (len(ups | downs) > most or (most == 99 and max(len(ups), len(downs)) > 1)):
+            return False
+        moves = [m for name, first in leader.items() if first == leader[d.names[0]] for _, m in found[name]]
+        if d.same_direction and min(moves, default=0) < 0 < max(moves, default=0):
+            return False
     return True
 
 

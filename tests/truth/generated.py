@@ -13,7 +13,7 @@ from fractions import Fraction
 from random import Random
 from textwrap import indent
 
-from draft import DENSITY, Draft, Part
+from draft import DENSITY, LOOP, Draft, Part
 from parts_calling import called, called_selection, called_with_answers, called_with_clauses
 from parts_deceptive import (
     careless,
@@ -102,6 +102,29 @@ def _emptied(text: str) -> str:
     return text
 
 
+def shared(chance: Random) -> Spec:
+    """Two lists that move at one index, or one that moves in the direction of a single answer, or neither."""
+    d = Draft(chance)
+    tied, claim = d.likely(0.6), chance.choice((1, 1, 2, 3))
+    if d.likely(0.5):
+        way = d.pick("one", "one", "moved", "two")
+        clause = f"adjacency {way}{', same index as q' if tied else ''} where len(s) == len(q)"
+        other = f"s : int queries, sensitivity 1, {clause}"
+        each = d.pick("q[i] if i == 0 else s[i]", "q[i] + s[i]", "q[i] - s[i]", "max(q[i], s[i])")
+    else:
+        way = d.pick("one", "monotone")
+        other = f"s : int query, sensitivity 1{', same direction as q' if tied else ''}"
+        each = d.pick("q[i] - s", "q[i] - s", "q[i] + s", "max(q[i], s) + q[i]", "abs(q[i] - s)")
+    on_other = re.sub(r"\b([qs])\b", r"\1'", each)
+    text = (
+        f"mechanism generated\ninput\n  q : int queries, sensitivity 1, adjacency {way}\n  {other}\n"
+        f"  eps : real where eps > 0\nprivacy {claim}*eps{d.pick('', '*len(q)')}\nprogram\n"
+        f"  for i in range(len(q)):\n    xi[i] ~ DLap(1/eps)\n    emit a(v = ({each}) + xi[i])\n"
+        f"align\n  xi[i] += ({each}) - ({on_other})\n"
+    )
+    return Spec(text, (), frozenset({LOOP}), ("shared",))
+
+
 # --- densities --------------------------------------------------------------------------------------------
 
 
@@ -187,6 +210,8 @@ LAST = (sparse, histogram, running, several, weighted, careless, lied)
 def generated(seed: int) -> Spec:
     """The spec with this number."""
     chance = Random(seed)
+    if seed % 40 == 39:
+        return shared(chance)
     if chance.random() < 0.04:
         return density(chance)
     d = Draft(chance, continuous=chance.random() < 0.15)

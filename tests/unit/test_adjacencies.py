@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import pytest
+import z3
 
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.scenario import Scenario, check_scenario
+from test_kernel_layers import prepared
 
 Moves = Sequence[Fraction]
 SIZES = [Fraction(s, 3) for s in (-3, -1, 0, 1, 3)]
@@ -61,6 +63,51 @@ def test_one_implies_another_where_all_its_moves_are_the_others(one: Adjacency, 
         return
     found = all(MEANING[other](moves) for moves in ALL_MOVES if MEANING[one](moves))
     assert one.implies(other) is found
+
+
+SHARING: dict[str, Callable[[Moves], bool]] = {
+    "one, same index as q": lambda m: bool({*m[:1], *m[2:3]} == {0} or {*m[1:2], *m[3:4]} == {0}),
+    "moved, same index as q": lambda m: (
+        not any(
+            (sign * m[0] > 0 or sign * m[2] > 0) and (sign * m[1] > 0 or sign * m[3] > 0) for sign in (1, -1)
+        )
+    ),
+    "one, same direction as q": lambda m: (
+        m[0] * m[1] == 0 == m[2] * m[3] and (min(m[:4]) >= 0 or max(m[:4]) <= 0)
+    ),
+    "one, same direction as n": lambda m: (
+        m[0] * m[1] == 0 == m[2] * m[3] and (min(m[2:]) >= 0 or max(m[2:]) <= 0)
+    ),
+    "one, same index as q, same direction as n": lambda m: (
+        bool({*m[:1], *m[2:3]} == {0} or {*m[1:2], *m[3:4]} == {0}) and (min(m[2:]) >= 0 or max(m[2:]) <= 0)
+    ),
+}
+"""What may move by 1 at most: q[0], q[1], s[0], s[1] and n, where `s` shares an index or a direction."""
+
+
+@pytest.mark.parametrize("words", SHARING)
+def test_what_is_shared_is_one_choice_for_all(words: str) -> None:
+    """Exactly these pairs are neighbours, for replays and for the kernel."""
+    lines = (
+        "n : query, sensitivity 1",
+        f"q : queries, sensitivity 1, adjacency {words.partition(',')[0]}",
+        f"s : queries, sensitivity 1, adjacency {words}",
+    )
+    kernel, path = prepared("\n".join((*lines, "eps : real where eps > 0")))
+    solver = z3.Solver(ctx=kernel.symbols.ctx)
+    solver.add(*(z3.ForAll([*f.variables], f.formula) if f.variables else f.formula for f in path.facts))
+    solver.add(kernel.lengths["q"] == 2, kernel.lengths["s"] == 2)
+    places = [(name, i) for name in "qs" for i in range(2)] + [("n", 0)]
+    solver.add(*(kernel.lists[name][0](i) == 0 for name, i in places))
+    for m in itertools.product(map(Fraction, (-1, 0, 1)), repeat=5):
+        prime = (("q", m[:2]), ("s", m[2:4]), ("n", m[4]))
+        zeros = (("q", (Fraction(0),) * 2), ("s", (Fraction(0),) * 2), ("n", Fraction(0)))
+        scenario = Scenario((("eps", Fraction(1)),), zeros, prime)
+        assert (not check_scenario(kernel.spec, scenario)) is SHARING[words](m), m
+        solver.push()
+        solver.add(*(kernel.lists[x][1](i) == int(v) for (x, i), v in zip(places, m, strict=True)))
+        assert (solver.check() == z3.sat) is SHARING[words](m), m
+        solver.pop()
 
 
 def test_limits_say_how_many_may_move() -> None:

@@ -184,6 +184,33 @@ def test_what_inputs_may_mention() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("line", "code", "caret"),
+    [
+        ("one, same index as b", None, ""),
+        ("moved, same index as b", "bad-sharing", "b"),
+        ("monotone, same index as b", "bad-sharing", "b"),
+        ("one, same index as n", "bad-sharing", "n"),
+        ("one, same index as c", "unknown-name", "c"),
+        ("one, same index as T", "unknown-name", "T"),
+        ("one, same direction as n, same index as b", None, ""),
+        ("monotone, same direction as b", None, ""),
+        ("all, same direction as b", "bad-sharing", "b"),
+        ("l1, same direction as b", "bad-sharing", "b"),
+    ],
+)
+def test_what_lines_can_share(line: str, code: str | None, caret: str) -> None:
+    text = spec(
+        inputs="  T : real\n  n : query, sensitivity 1\n  b : queries, sensitivity 1, adjacency one\n"
+        f"  c : queries, sensitivity 1, adjacency {line}\n",
+        privacy="1",
+    )
+    if code is None:
+        accept(text)
+    else:
+        refuse(text, code, caret)
+
+
 def test_near_names_and_places() -> None:
     error = refuse(spec("threshold = T|s = treshold + 1"), "unknown-name", "treshold")
     assert error.diagnostic.help == "did you mean `threshold`?"

@@ -266,6 +266,12 @@ def test_an_entry_keeps_its_prime_and_its_place() -> None:
             n.Queries(("a",), True, n.Sort.REAL, n.Adjacency.L1, ONE),
         ),
         (
+            "a : query, sensitivity 1, same direction as b, same index as same",
+            n.Queries(
+                ("a",), False, n.Sort.REAL, n.Adjacency.ALL, ONE, same_index=n.Name("same"), same_direction=B
+            ),
+        ),
+        (
             "a : query, adjacency any, range [-1, 1]",
             n.Queries(("a",), False, n.Sort.REAL, n.Adjacency.ANY, None, None, (n.Unary("-", ONE), ONE)),
         ),

@@ -114,6 +114,8 @@ INPUTS = [
     ("sensitivity 1", "adjacency one", "missing-sensitivity", "queries"),
     ("sensitivity 1", "adjacency any", "missing-range", "adjacency any"),
     ("sensitivity 1", "adjacency any, range [0, 1], sensitivity 1", "unexpected-attribute", "sensitivity 1"),
+    ("sensitivity 1", "sensitivity 1, same index q", "incomplete", "q"),
+    ("sensitivity 1", "sensitivity 1, same place as q", "unknown-attribute", "place"),
     ("real where", "real, lattice 1 where", "unexpected-attribute", "lattice 1"),
     ("q : queries", "q queries", "missing-colon", "queries"),
     ("eps : real where eps > 0", "eps :", "missing-sort", "eps"),

@@ -151,6 +151,14 @@ def sharing(inputs: Iterable[n.Input], group: n.Queries, what: Shared) -> list[n
     return next(lines for lines in together(inputs, what) if group in lines)
 
 
+def can_share(lines: list[n.Queries], what: Shared) -> bool:
+    """Whether each of several lines has it, and those that share an index have one adjacency."""
+    alike = what is Shared.DIRECTION or len({line.adjacency for line in lines}) == 1
+    return len(lines) == 1 or (
+        alike and all(line.adjacency.shares(what, line.vector, len(line.names)) for line in lines)
+    )
+
+
 def statements_in(body: tuple[n.Stmt, ...]) -> Iterator[n.Stmt]:
     """The statements of a block and of all blocks inside it, in source order."""
     for stmt in body:

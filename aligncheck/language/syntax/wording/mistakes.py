@@ -296,7 +296,12 @@ def _appended(stop: _Stop) -> SpecError | None:
 
 
 def _attribute(stop: _Stop) -> SpecError | None:
-    """`sensitivity=1`, and `q.length` or `q.shape[0]`."""
+    """`sensitivity=1`, and `q.length` or `q.shape[0]`; `same index` without its list."""
+    if stop.section == "input" and "same" in [
+        each.text for each in stop.line[max(0, stop.place - 3) : stop.place]
+    ]:
+        advice = "write `same index as q` or `same direction as q`, with the name of a line above"
+        return stop.fault("incomplete", "what is shared with another line is not said", help=advice)
     if stop.section != "input" or stop.previous is None or stop.previous.text not in _ATTRIBUTES:
         return None
     word, other = stop.previous.text, stop.written(stop.got)
