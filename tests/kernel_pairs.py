@@ -275,7 +275,8 @@ DECLARED: tuple[tuple[str, str, str, str, str], ...] = (
     ),
     (
         "an_index_of_two_lists",
-        "b : queries, sensitivity 1, adjacency one\n  c : queries, sensitivity 1, adjacency one, same index as b",
+        "b : queries, sensitivity 1, adjacency one\n"
+        "  c : queries, sensitivity 1, adjacency one, same index as b",
         " and len(b) == 2 and len(c) == 2",
         "b[0] == b'[0] or c[1] == c'[1]",
         "b[1] == b'[1] or c[1] == c'[1]",
@@ -2571,7 +2572,8 @@ PAIRS: tuple[Pair, ...] = (
         spec(
             "a = c(y = b, z = e)",
             "emit done",
-            more="  b : queries, sensitivity 1, adjacency one\n  e : queries, sensitivity 1, adjacency one{}\n",
+            more="  b : queries, sensitivity 1, adjacency one\n"
+            "  e : queries, sensitivity 1, adjacency one{}\n",
         ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
         ", same index as b",
         "",

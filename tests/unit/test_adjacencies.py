@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import pytest
 import z3
+from test_kernel_layers import prepared
 
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.scenario import Scenario, check_scenario
-from test_kernel_layers import prepared
 
 Moves = Sequence[Fraction]
 SIZES = [Fraction(s, 3) for s in (-3, -1, 0, 1, 3)]
@@ -100,6 +100,8 @@ def test_what_is_shared_is_one_choice_for_all(words: str) -> None:
     places = [(name, i) for name in "qs" for i in range(2)] + [("n", 0)]
     solver.add(*(kernel.lists[name][0](i) == 0 for name, i in places))
     for m in itertools.product(map(Fraction, (-1, 0, 1)), repeat=5):
+        if m[0] and m[1] and "one" in words:
+            continue
         prime = (("q", m[:2]), ("s", m[2:4]), ("n", m[4]))
         zeros = (("q", (Fraction(0),) * 2), ("s", (Fraction(0),) * 2), ("n", Fraction(0)))
         scenario = Scenario((("eps", Fraction(1)),), zeros, prime)
