@@ -27,9 +27,11 @@ TABLE = Path(__file__).with_name("survivors.toml")
 NOT_SURVEYED = {
     "adaptive_svt_geometric_monotone",
     "adaptive_svt_with_measures",
+    "count_or_sum",
     "exponential_mechanism_gumbel",
     "exponential_mechanism_masked",
     "exponential_mechanism_repeated",
+    "grid_quantile",
     "hybrid_sparse_gap_monotone",
     "hybrid_topk_gap_monotone",
     "noisy_max_random_ties",
