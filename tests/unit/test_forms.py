@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from aligncheck.compiler.forms import (
     rounded_down,
     units_of,
 )
+from aligncheck.compiler.forms.equalities import with_equalities
 from aligncheck.compiler.forms.rational import enclosed
 from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
@@ -29,7 +31,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.unparse import unparse, unparse_expr
 from aligncheck.runtime import rationals
 from aligncheck.verdict import Verified
 
@@ -299,7 +301,55 @@ def test_scales_whose_bounds_are_enough_are_proved(scale: str) -> None:
     assert proved(source, RunMode.REFINED)
 
 
-@pytest.mark.parametrize("scale", ["1/(sqrt(eps)*sqrt(eps))", "1/(eps*exp(eps)*exp(-2*eps)*exp(eps))"])
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ("1/(eps*(sqrt(n + 1) - sqrt(n)))", "(n + 1 - n)/(sqrt(n + 1) + sqrt(n))"),
+        ("1/(eps*(sqrt(n + 3) - 1.5))", "(n + 3 - 2.25)/(sqrt(n + 3) + 1.5)"),
+        ("1/(eps*cbrt(cbrt(cbrt(n))))", "exp(1/3*(1/3*(1/3*ln(n))))"),
+        ("(1 + sqrt(exp(eps)))/(2*eps*(sqrt(n)*sqrt(n)))", "(1 + exp(eps/2))/(2*eps*n)"),
+    ],
+)
+def test_equalities_of_irrational_numbers_come_first(scale: str, said: str) -> None:
+    """Of numbers near two roots nothing says which is larger."""
+    inputs = "q : queries, sensitivity 1\nn : int where n >= 1"
+    source = written(
+        f"c = 2 + {scale}\neta ~ Lap((1 + c)/eps)\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]", inputs
+    )
+    assert said in unparse(with_equalities(check(source, parse(source))))
+    assert proved(source, RunMode.REFINED)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("ln(x) - ln(y)", "ln(x/y)"),
+        ("3*log2(x) - 3*log2(y)", "3*log2(x/y)"),
+        ("exp(x) - exp(y)", "exp(y)*(exp(x - y) - 1)"),
+        ("2 - sqrt(y)", "0 if 4 == y else (4 - y)/(2 + sqrt(y))"),
+        ("sqrt(x) - sqrt(y)", "0 if x == y else (x - y)/(sqrt(x) + sqrt(y))"),
+        ("ln(sqrt(x))", "ln(x)/2"),
+        ("exp(ln(x))", "x"),
+        ("1 if sqrt(x) < sqrt(y) else 0", "1 if x < y else 0"),
+        ("sqrt(x) + ln(y) - exp(x)", "sqrt(x) + ln(y) - exp(x)"),
+        ("ln(x) - log2(y)", "ln(x) - log2(y)"),
+    ],
+)
+def test_equalities_hold(one: str, other: str) -> None:
+    """What is written anew is what stands here, and has the same values."""
+    source = Source(
+        "m.dp", f"mechanism m\ninput\n  x, y : real\n  eps : real\nprivacy eps\nprogram\n  z = {one}\n"
+    )
+    (made,) = with_equalities(parse(source)).body
+    assert isinstance(made, nodes.Assign)
+    assert unparse_expr(made.value) == other
+    names = {"exp": math.exp, "ln": math.log, "log2": math.log2, "sqrt": math.sqrt}
+    for x, y in ((1.0, 1.0), (4.0, 0.5), (0.25, 3.0)):
+        values = [eval(text, {**names, "x": x, "y": y}) for text in (one, other)]
+        assert values[0] == pytest.approx(values[1])
+
+
+@pytest.mark.parametrize("scale", ["1/(sqrt(eps)*sqrt(2*eps))", "1/(eps*exp(eps)*exp(-2*eps)*exp(eps))"])
 def test_numbers_near_others_keep_no_equation(scale: str) -> None:
     """The square of a number near a root may be more than the number under the root."""
     source = written(f"eta ~ Lap({scale})\nemit noisy(q[0] + eta)", "eta += q[0] - q'[0]")

@@ -35,7 +35,7 @@ from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_clas
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.compiler.forms import units_of
-from aligncheck.compiler.forms.rational import with_rates
+from aligncheck.compiler.forms.rational import as_computed
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
@@ -169,8 +169,8 @@ def emit_python(verified: Verified, mode: RunMode = RunMode.LATTICE) -> str:
 
 
 def _run(verified: Verified, mode: RunMode) -> nodes.Mechanism:
-    """The spec as it is written in a mode: in exact ones geometric draws are made by their rates."""
-    return verified.mechanism if mode is RunMode.FLOAT else with_rates(verified.mechanism)
+    """The spec as it is written in a mode: in exact ones as they compute it."""
+    return verified.mechanism if mode is RunMode.FLOAT else as_computed(verified.mechanism)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,11 +30,11 @@ from aligncheck.compiler.forms.lattice import (
     units_of,
 )
 from aligncheck.compiler.forms.rational import (
+    as_computed,
     irrational_calls,
     rate_of,
     refuse_irrational_clauses,
     rounded_down,
-    with_rates,
     with_rational_numbers,
 )
 from aligncheck.compiler.forms.refinable import refuse_logarithms_of_sums, refuse_what_cannot_be_refined
@@ -118,7 +118,7 @@ def _texts(mechanism: Mechanism, path: str, mode: RunMode) -> dict[str, str]:
     def visit(each: Mechanism, path: str) -> None:
         if path in texts:
             return
-        form = with_rational_numbers(with_rates(without_values(each)))
+        form = with_rational_numbers(as_computed(without_values(each)))
         if lattice is not None:
             form = on_lattice(form, lattice)
         texts[path] = unparse(replace(form, expect=None, also_refuted=False))

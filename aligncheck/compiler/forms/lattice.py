@@ -26,8 +26,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import reduce
 
-from aligncheck.compiler.forms.rational import IRRATIONAL
-from aligncheck.compiler.forms.shared import NoFormError, chain, constant, fresh, names_of
+from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, chain, constant, fresh, names_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes, rewrite

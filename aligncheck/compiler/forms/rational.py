@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.compiler.forms.shared import NoFormError, constant, fresh, names_of
+from aligncheck.compiler.forms.equalities import with_equalities
+from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes, rewrite
@@ -34,11 +35,12 @@ from aligncheck.language.syntax.walk import names_in, own_expressions, parts_of,
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 
-IRRATIONAL = ("sqrt", "exp", "ln", "log2")
-"""Functions whose values are irrational for most rational arguments."""
-
-
 _COMPUTED = {"sqrt": rationals.sqrt, "exp": rationals.exp, "ln": rationals.ln, "log2": rationals.log2}
+
+
+def as_computed(mechanism: Mechanism) -> Mechanism:
+    """The mechanism as exact modes compute it, before numbers near irrational ones take their place."""
+    return with_rates(with_equalities(mechanism))
 
 
 def with_rates(mechanism: Mechanism) -> Mechanism:

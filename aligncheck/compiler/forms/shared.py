@@ -15,6 +15,9 @@ from aligncheck.language.syntax.nodes import (
 )
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in, subexpressions
 
+IRRATIONAL = ("sqrt", "exp", "ln", "log2")
+"""Functions whose values are irrational for most rational arguments. They rise."""
+
 
 class NoFormError(Exception):
     """A mechanism has no form for a mode; the message says why, as the end of a sentence."""
