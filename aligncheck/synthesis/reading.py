@@ -83,12 +83,15 @@ class NoiseUse:
 
 @dataclass(frozen=True)
 class EmitPlace:
-    """An `emit` with its place, the loops and the arms around it (the `if`, the number of the arm)."""
+    """An `emit` with its place, the loops and the arms around it (the `if`, the number of the arm), and the
+    assignments in the same block.
+    """
 
     statement: n.Emit
     position: int
     loops: tuple[int, ...]
     arms: tuple[tuple[n.If, int], ...]
+    beside: tuple[n.Assign, ...]
 
 
 @dataclass
@@ -130,10 +133,26 @@ class ProgramReading:
             if isinstance(s, n.If):
                 yield from (branch.test for branch in s.branches)
 
+    def counted_with(self, emit: EmitPlace) -> Iterator[n.Expr]:
+        """What counts the records before an `emit`: a variable that goes up by 1 beside it, or down from its
+        first value.
+        """
+        for name, values in self.assigned.items():
+            held = n.Name(name)
+            steps = [v for v in values if isinstance(v, n.Binary) and v.left == held and v.right == ONE]
+            start = next((v for v in values if held not in subexpressions(v)), None)
+            beside = any(s.name == name and s.value in steps for s in emit.beside)
+            if not beside or start is None:
+                continue
+            if all(v.op == "+" for v in steps):
+                yield held
+            elif all(v.op == "-" for v in steps):
+                yield n.Binary("-", start, held)
+
     # --- where things stand -------------------------------------------------------------------------------
 
     def _scan(
-        self, body: Iterable[n.Stmt], loops: tuple[int, ...], arms: tuple[tuple[n.If, int], ...]
+        self, body: tuple[n.Stmt, ...], loops: tuple[int, ...], arms: tuple[tuple[n.If, int], ...]
     ) -> None:
         for s in body:
             self._position += 1
@@ -158,7 +177,8 @@ class ProgramReading:
                 case n.While(body=inner):
                     self._scan(inner, (*loops, here), arms)
                 case n.Emit():
-                    self.emits.append(EmitPlace(s, here, loops, arms))
+                    beside = tuple(other for other in body if isinstance(other, n.Assign))
+                    self.emits.append(EmitPlace(s, here, loops, arms, beside))
                 case n.Sampling() | n.Empty():
                     pass
 

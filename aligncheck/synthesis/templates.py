@@ -281,6 +281,7 @@ def _by_records(reading: ProgramReading, site: NoiseSite) -> Iterator[_LineGuard
             continue
         if (site.loops and site.index is None) or (emit.loops and not site.loops):
             continue
+        yield from _counted(reading, site, emit)
         record = _record(reading, site, emit)
         tag = emit.statement.tag
         tags.setdefault(tag, record)
@@ -302,6 +303,18 @@ def _by_records(reading: ProgramReading, site: NoiseSite) -> Iterator[_LineGuard
     for record, name in truths:
         yield _LineGuard(0, n.OutField(record, name))
         yield _LineGuard(1, n.Unary("not", n.OutField(record, name)))
+
+
+def _counted(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Iterator[_LineGuard]:
+    """A record of some rounds only, which the program itself counts, and which shows the round."""
+    if not site.loops or site.index is None:
+        return
+    for number in reading.counted_with(emit):
+        for each in emit.statement.fields:
+            if each.value == site.index:
+                shown = n.Compare("==", n.OutField(number, each.name), site.index)
+                tag = emit.statement.tag
+                yield _LineGuard(0, n.Logic("and", (n.OutIs(number, tag), shown)), (tag,))
 
 
 def _told_after(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Iterator[_LineGuard]:
