@@ -1,8 +1,9 @@
 """Exact real arithmetic for the interpreter: rationals, and closed expressions for roots and logarithms.
 
-Rationals are `Fraction`s and never touch a heavy library. An irrational number is a SymPy expression without
-symbols; its sign is decided by a rigorous enclosure (ball arithmetic, growing precision), and a zero only by
-an algebraic identity. What neither settles raises `Undecided`: nothing here is ever decided by rounding.
+Rationals are `Fraction`s and never touch a heavy library, nor do numbers with one square root. Any other
+irrational number is a SymPy expression without symbols; its sign is decided by a rigorous enclosure (ball
+arithmetic, growing precision), and a zero only by an algebraic identity. What neither settles raises
+`Undecided`: nothing here is ever decided by rounding.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, TypeAlias
 _LARGEST_BITS = 100_000
 """Above this many bits a number is refused: `x = x*x` in a loop must not hang."""
 _LARGEST_RADICAND_BITS = 2_048
+_LARGEST_ROOT_BITS = 64
 _LARGEST_SYMBOLIC = 300
 """Above this many operations no symbolic identity is tried."""
 _PRECISIONS = (64, 256)
@@ -44,6 +46,57 @@ class Irrational:
         return str(self.expr).replace("log(", "ln(")
 
 
+class WithRoot(Irrational):
+    """`rational + factor*sqrt(radicand)`, the factor not 0 and the radicand a positive integer that is no
+    square. All that is done with numbers of one radicand is done with fractions.
+    """
+
+    __slots__ = ("factor", "radicand", "rational")
+
+    rational: Fraction
+    factor: Fraction
+    radicand: int
+
+    def __init__(self, rational: Fraction, factor: Fraction, radicand: int) -> None:
+        for name, value in (("rational", rational), ("factor", factor), ("radicand", radicand)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def expr(self) -> Any:
+        """The number as a SymPy expression."""
+        import sympy
+
+        return _expr(self.rational) + _expr(self.factor) * sympy.sqrt(self.radicand)
+
+    def sign(self) -> int:
+        """Of two parts with different signs the one with the larger square decides; the squares differ, since
+        the root is irrational.
+        """
+        one, other = (self.rational > 0) - (self.rational < 0), (self.factor > 0) - (self.factor < 0)
+        if one in (0, other):
+            return other
+        return one if self.rational**2 > self.factor**2 * self.radicand else other
+
+    def floor(self) -> Fraction:
+        """Of (m + x)/d with whole m and d, which has the integer part of (m + the integer part of x)/d."""
+        d = math.lcm(self.rational.denominator, self.factor.denominator)
+        root = math.isqrt((self.factor.numerator * d // self.factor.denominator) ** 2 * self.radicand)
+        whole = self.rational.numerator * d // self.rational.denominator
+        return Fraction((whole + (root if self.factor > 0 else -root - 1)) // d)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WithRoot) and self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def _parts(self) -> tuple[Fraction, Fraction, int]:
+        return self.rational, self.factor, self.radicand
+
+    def __reduce__(self) -> Any:
+        return WithRoot, self._parts()
+
+
 Number: TypeAlias = Fraction | Irrational
 Value: TypeAlias = Fraction | bool | Irrational
 
@@ -58,11 +111,16 @@ def add(a: Number, b: Number) -> Number:
     """a + b."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return _bounded(a + b)
+    if (both := _with_one_root(a, b)) is not None:
+        (p, q), (r, s), radicand = both
+        return _rooted(p + r, q + s, radicand)
     return _number(_expr(a) + _expr(b))
 
 
 def negative(a: Number) -> Number:
     """-a."""
+    if isinstance(a, WithRoot):
+        return WithRoot(-a.rational, -a.factor, a.radicand)
     return -a if isinstance(a, Fraction) else _number(-a.expr)
 
 
@@ -75,6 +133,9 @@ def multiply(a: Number, b: Number) -> Number:
     """a * b."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return _bounded(a * b)
+    if (both := _with_one_root(a, b)) is not None:
+        (p, q), (r, s), radicand = both
+        return _rooted(p * r + q * s * radicand, p * s + q * r, radicand)
     return _number(_expr(a) * _expr(b))
 
 
@@ -84,6 +145,10 @@ def divide(a: Number, b: Number) -> Number:
         raise Undefined("division by 0")
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return _bounded(a / b)
+    if (both := _with_one_root(a, b)) is not None:
+        _, (r, s), radicand = both
+        norm = r**2 - s**2 * radicand  # not 0: b is not
+        return multiply(a, _rooted(r / norm, -s / norm, radicand))
     return _number(_expr(a) / _expr(b))
 
 
@@ -114,6 +179,8 @@ def floor(a: Number) -> Fraction:
     """The greatest integer that is at most a."""
     if isinstance(a, Fraction):
         return Fraction(math.floor(a))
+    if isinstance(a, WithRoot):
+        return a.floor()
     for bits in (*_PRECISIONS, _LAST_PRECISION):
         low, high = _integer_bounds(a.expr, bits)
         if low == high:
@@ -139,6 +206,9 @@ def sqrt(a: Number) -> Number:
         top, bottom = math.isqrt(a.numerator), math.isqrt(a.denominator)
         if top * top == a.numerator and bottom * bottom == a.denominator:
             return Fraction(top, bottom)
+        radicand = a.numerator * a.denominator
+        if radicand.bit_length() <= _LARGEST_ROOT_BITS:
+            return _square_root(radicand, Fraction(1, a.denominator))
     import sympy
 
     return _number(sympy.sqrt(_small(a)))
@@ -180,6 +250,8 @@ def sign(a: Number) -> int:
     """-1, 0 or 1. Raises `Undecided`."""
     if isinstance(a, Fraction):
         return (a > 0) - (a < 0)
+    if isinstance(a, WithRoot):
+        return a.sign()
     for bits in _PRECISIONS:
         if (found := _enclosed_sign(a.expr, bits)) is not None:
             return found
@@ -253,6 +325,34 @@ def decimal(a: Number, digits: int = 4) -> str:
     import sympy
 
     return str(sympy.N(_expr(a), digits))
+
+
+# --- numbers with one root ----------------------------------------------------------------------------------
+
+
+def _with_one_root(a: Number, b: Number) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction], int] | None:
+    """Two numbers as `p + q*sqrt(c)` with one c; None where they are no such numbers."""
+    radicands = {x.radicand for x in (a, b) if isinstance(x, WithRoot)}
+    if len(radicands) != 1 or not all(isinstance(x, Fraction | WithRoot) for x in (a, b)):
+        return None
+    one, other = ((x.rational, x.factor) if isinstance(x, WithRoot) else (x, ZERO) for x in (a, b))
+    return one, other, radicands.pop()
+
+
+def _rooted(rational: Fraction, factor: Fraction, radicand: int) -> Number:
+    if factor == 0:
+        return _bounded(rational)
+    return WithRoot(_bounded(rational), _bounded(factor), radicand)
+
+
+def _square_root(radicand: int, factor: Fraction) -> WithRoot:
+    """`factor*sqrt(radicand)` of what is no square; small square factors are taken out, so that roots of one
+    number by small squares have one radicand.
+    """
+    for prime in (2, 3, 5, 7, 11, 13):
+        while radicand % prime**2 == 0:
+            radicand, factor = radicand // prime**2, factor * prime
+    return WithRoot(ZERO, factor, radicand)
 
 
 # --- the SymPy side ---------------------------------------------------------------------------------------

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import pytest
+import sympy
 
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined
@@ -17,7 +20,7 @@ F = Fraction
 def test_rational_arithmetic_loads_no_heavy_library() -> None:
     program = (
         "import sys; from fractions import Fraction as F; from aligncheck.meaning import exact as e, replay; "
-        "e.sqrt(F(9, 4)); e.log2(F(1, 8)); e.exp(F(0)); e.modulo(F(7), F(2)); e.power(F(2), F(10)); "
+        "e.floor(e.divide(e.multiply(F(2), e.sqrt(F(2))), e.add(F(1), e.sqrt(F(8))))); e.log2(F(1, 8)); e.exp(F(0)); e.modulo(F(7), F(2)); e.power(F(2), F(10)); "
         "print([m for m in ('sympy', 'flint', 'z3', 'lark') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -29,6 +32,29 @@ def test_perfect_squares_and_powers_of_two_stay_rational() -> None:
     assert exact.log2(F(8)) == 3
     assert exact.log2(F(1, 4)) == -2
     assert isinstance(exact.log2(F(6)), Irrational)
+
+
+def test_numbers_with_one_root_are_those_of_sympy() -> None:
+    """Sums, products, quotients, signs and integer parts beside the same in SymPy's expressions."""
+    chance = random.Random(1)
+    values: list[exact.Number] = [
+        exact.add(F(chance.randint(-9, 9), 4), exact.multiply(F(p, 3), exact.sqrt(F(c, 5))))
+        for p, c in ((1, 10), (-2, 10), (5, 40), (-7, 3), (1, 27), (4, 1))
+    ]
+    for a in values:
+        for b in values:
+            for made, same in (
+                (exact.add(a, b), sympify(a) + sympify(b)),
+                (exact.multiply(a, b), sympify(a) * sympify(b)),
+                (exact.divide(a, b), sympify(a) / sympify(b)),
+            ):
+                assert sympy.N(sympify(made) - same, 30) == pytest.approx(0, abs=1e-25)
+                assert exact.sign(made) == sympy.sign(same.evalf(30))
+                assert exact.floor(made) == sympy.floor(same.evalf(30))
+
+
+def sympify(a: exact.Number) -> Any:
+    return a.expr if isinstance(a, Irrational) else sympy.Rational(a.numerator, a.denominator)
 
 
 def test_an_exponential_and_its_logarithm_cancel() -> None:
