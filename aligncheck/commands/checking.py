@@ -120,6 +120,8 @@ class Checking:
         )
 
     def __enter__(self) -> Checking:
+        import aligncheck.verdict  # noqa: F401 - of what results are made: this process and its workers need it
+
         self._work.__enter__()
         return self
 

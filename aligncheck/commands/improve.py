@@ -114,12 +114,14 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     many; nothing where the file's own is verified, or where there can be none. `timeout` is the file's own.
     """
     from aligncheck.report.terminal import an_alignment_may_mend
-    from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
     from aligncheck.verdict import AlignmentFails, Unknown
 
     verdict = result.verdict
     if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
         return ()
+    # Not before: it costs a verified spec as much as its check.
+    from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
+
     if isinstance(verdict, AlignmentFails) and not an_alignment_may_mend(verdict):
         return ()
     try:
