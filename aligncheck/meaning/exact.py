@@ -330,7 +330,9 @@ def decimal(a: Number, digits: int = 4) -> str:
 # --- numbers with one root ----------------------------------------------------------------------------------
 
 
-def _with_one_root(a: Number, b: Number) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction], int] | None:
+def _with_one_root(
+    a: Number, b: Number
+) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction], int] | None:
     """Two numbers as `p + q*sqrt(c)` with one c; None where they are no such numbers."""
     radicands = {x.radicand for x in (a, b) if isinstance(x, WithRoot)}
     if len(radicands) != 1 or not all(isinstance(x, Fraction | WithRoot) for x in (a, b)):

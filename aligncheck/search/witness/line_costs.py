@@ -202,11 +202,10 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
         if other is not None:
             left.remove(other)
             group = _group(spec, term) or _group(spec, other[1])
-            if group is None or group.sensitivity is None:
+            size = None if group is None else _sensitivity_at(group, term)
+            if group is None or size is None:
                 return None
-            part = _Reach(
-                moved=((own if _primes(term) else -own, group.sensitivity),), one_way=group.adjacency.one_way
-            )
+            part = _Reach(moved=((own if _primes(term) else -own, size),), one_way=group.adjacency.one_way)
         elif isinstance(term, n.Number):
             part = _Reach(own * term.value)
         elif isinstance(term, n.Conditional):
@@ -248,6 +247,13 @@ def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
     if isinstance(e, n.Name) and e.ident == name:
         return other
     return walk.with_parts(e, tuple(_at(p, name, other) for p in walk.parts_of(e)))
+
+
+def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
+    """The sensitivity of an answer that a term is, at the answer's own index, which declarations call `i`."""
+    if group.sensitivity is None or not isinstance(term, n.Index) or not isinstance(term.index, n.Name):
+        return group.sensitivity
+    return _at(group.sensitivity, "i", term.index)
 
 
 def _primes(e: n.Expr) -> bool:
