@@ -121,7 +121,7 @@ class ProgramReading:
         self._temporaries = {
             name
             for name, values in self.assigned.items()
-            if len(values) == 1 and not isinstance(values[0], n.Gather) and names_in(values[0]) & self.moving
+            if len(values) == 1 and not isinstance(values[0], n.Gather) and read_in(values[0]) & self.moving
         }
         for statement in statements_in(m.body):
             self._look_at(statement)
@@ -213,7 +213,7 @@ class ProgramReading:
                 for v, values in self.assigned.items()
                 if v not in found
                 and (
-                    any(names_in(e) & found for e in values)
+                    any(read_in(e) & found for e in values)
                     or any(names & found and not self.noisy(names) for names in under.get(v, ()))
                 )
             }
@@ -259,7 +259,7 @@ class ProgramReading:
 
     def moves(self, e: n.Expr) -> bool:
         """Whether an expression may differ between D and D'."""
-        return bool(names_in(e) & self.moving)
+        return bool(read_in(e) & self.moving)
 
     # --- linear forms -------------------------------------------------------------------------------------
 
@@ -322,7 +322,7 @@ class ProgramReading:
                 if part is not None:
                     self._collect(part, "set", tags, variable, inside)
             return
-        form = self.form(n.Binary("-", e.left, e.right) if isinstance(e, n.Compare) else e)
+        form = self.form(_difference_of(e) if isinstance(e, n.Compare) else e)
         noise = self.noise_in(form)
         if noise:
             self.uses.append(NoiseUse(kind, form, tags, noise, within))
@@ -375,6 +375,21 @@ class ProgramReading:
             for name, value in later.items():
                 e = renamed(e, n.Name(name), value)
         return e
+
+
+def _difference_of(test: n.Compare) -> n.Expr:
+    """What is positive where the test holds, ties apart; of an equation either side."""
+    left, right = (test.right, test.left) if test.op in ("<", "<=") else (test.left, test.right)
+    return n.Binary("-", left, right)
+
+
+def read_in(e: n.Expr) -> frozenset[str]:
+    """The names whose values an expression reads: the length of a list is public."""
+
+    def public(x: n.Expr) -> n.Expr:
+        return ONE if isinstance(x, n.Call) and x.function == "len" else x
+
+    return names_in(bottom_up(e, public))
 
 
 def _unprimed(x: n.Expr) -> n.Expr:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations, product
 from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
@@ -31,6 +32,8 @@ from aligncheck.synthesis.reading import (
 Lines: TypeAlias = tuple[n.AlignItem, ...]
 TWO = n.Number(Fraction(2))
 ZERO = n.Number(Fraction(0))
+_OF_TWO = 1
+"""Lines of this rank at most are put together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ class _OwnLines:
         self.keeps: list[tuple[n.Expr | None, NoiseUse]] = []
         self.moved: list[tuple[n.Expr | None, NoiseUse]] = []
         self.threshold = False
+        self.signs: set[int] = set()
         for use in reading.uses:
             self._keep(use)
         self.selections = [
@@ -93,9 +97,19 @@ class _OwnLines:
         """Ranks and lines."""
         yield (3 if self.threshold else 2), ()
         guards = guards_for(self.reading, self.site, [name for name, _ in self.selections])
+        by_tag: dict[str, list[tuple[int, n.Shift]]] = {}
         for value in self._values():
             for guard in guards:
-                yield self._rank(value, guard), (self._line("+=", value.shift, guard.test),)
+                rank, line = self._rank(value, guard), self._line("+=", value.shift, guard.test)
+                yield rank, (line,)
+                if value.use is not None and value.use.kind == "test" and rank <= _OF_TWO:
+                    for tag in set(value.use.tags) & set(guard.tags or ()):
+                        by_tag.setdefault(tag, []).append((rank, line))
+        # One draw that several tests read: which of them held tells how it moves.
+        for (one, some), (other, more) in combinations(sorted(by_tag.items()), 2):
+            for (r, line), (s, beside) in product(some, more):
+                if one != other and line.guard != beside.guard:
+                    yield r + s, (line, beside)
         for size in self.sizes:
             for guard in guards:
                 if guard.test is not None and not isinstance(guard.test, n.Unary) and not self.selections:
@@ -120,6 +134,9 @@ class _OwnLines:
         if not mine:
             return
         last = max(use.noise, key=lambda place: self.reading.sites[place.name].position)
+        if use.kind == "test":
+            up = mine[0].coefficient > 0
+            self.signs.add(1 if up == (last.name == self.site.name) else -1)
         if last.name != self.site.name:
             self.threshold = True
             return
@@ -157,15 +174,18 @@ class _OwnLines:
             for made in (self.keeps, self.moved):
                 for e, use in made:
                     rank = 1 if use.kind in ("test", "set") else 6
-                    found.append(_ShiftValue(rank, _some(added(size, e)), use))
+                    last = [place for place in use.noise if place.name == self.site.name]
+                    sign = -1 if use.kind == "test" and last[0].coefficient < 0 else 1
+                    found.append(_ShiftValue(rank, _moved_by(e, sign, size), use))
                     if made is self.keeps:
-                        down = n.Unary("-", size) if e is None else n.Binary("-", e, size)
-                        found.append(_ShiftValue(rank + 4, down, use))
+                        found.append(_ShiftValue(rank + 4, _moved_by(e, -sign, size), use))
             twice = n.Binary("*", TWO, size) if size != ONE else TWO
-            found.append(_ShiftValue(0 if self.threshold else 3, size, None))
-            found.append(_ShiftValue(4, n.Unary("-", size), None))
-            found.append(_ShiftValue(3, twice, None))
-            found.append(_ShiftValue(6, n.Unary("-", twice), None))
+            for sign in (1, -1):
+                # The way that makes tests hold, for noise drawn last in them; against it for a threshold.
+                likely = sign in self.signs if self.signs else sign == 1
+                once = 4 if not likely else 0 if self.threshold else 3
+                found.append(_ShiftValue(once, _moved_by(None, sign, size), None))
+                found.append(_ShiftValue(3 if likely else 6, _moved_by(None, sign, twice), None))
         if self.site.family.upward:
             found += [_ShiftValue(1, n.Call("max", (e, ZERO)), use) for e, use in self.keeps if e is not None]
             found += self._shares()
@@ -208,6 +228,12 @@ class _OwnLines:
 
 def _some(e: n.Expr | None) -> n.Expr:
     return ZERO if e is None else e
+
+
+def _moved_by(e: n.Expr | None, sign: int, size: n.Expr) -> n.Expr:
+    if sign > 0:
+        return _some(added(size, e))
+    return n.Unary("-", size) if e is None else n.Binary("-", e, size)
 
 
 def _difference(left: n.Expr, right: n.Expr) -> n.Expr:
