@@ -31,6 +31,10 @@ from aligncheck.synthesis.templates import LineChoice, Lines, candidates, exchan
 from aligncheck.verdict import AlignmentFails, Verdict, Verified
 
 _FEW = 300
+_ONE_PROOF = 5_000
+"""Steps of an `Effort`: what is verified in the project takes 3,200 at most, what is not decided more than twice
+as many.
+"""
 _GROUPS = (1, 2, 4, 8, 16, 32)
 
 
@@ -290,8 +294,9 @@ class _AlignmentSearch:
         return None
 
     def _verdict(self, text: Source) -> Verdict | None:
+        judge = replace(self.judge, limit=self.spent.part(steps=_ONE_PROOF))
         try:
-            return self.judge.verdict(check(text, parse(text)), text)
+            return judge.verdict(check(text, parse(text)), text)
         except SpecError:
             return None
 
