@@ -105,6 +105,7 @@ class ProgramReading:
     assigned: dict[str, list[n.Expr]] = field(default_factory=dict)
     assigned_at: dict[str, list[int]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
+    loops: dict[int, n.For | n.While] = field(default_factory=dict)
     loop_indices: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
 
@@ -149,6 +150,32 @@ class ProgramReading:
             elif all(v.op == "-" for v in steps):
                 yield n.Binary("-", start, held)
 
+    def reads(self, site: NoiseSite, loop: int) -> bool:
+        """Whether a loop after that of a draw reads it at its own index."""
+        s = self.loops[loop]
+        index = n.Name(s.index) if isinstance(s, n.For) and s.index is not None else site.index
+        place = n.Index(site.name, index) if index is not None else None
+        if place is None or loop in site.loops:
+            return False
+        return any(
+            e == place
+            for inner in statements_in(s.body)
+            for top in own_expressions(inner)
+            for e in subexpressions(top)
+        )
+
+    def in_all_loops(self, site: NoiseSite, e: n.Expr) -> n.Expr:
+        """The expression with answers in place of the items of loops in which the draw is not."""
+        own = {
+            s.over.item
+            for at in site.loops
+            if isinstance(s := self.loops[at], n.For) and isinstance(s.over, n.OverQueries)
+        }
+        if site.index is not None:
+            for item in (names_in(e) & self.items.keys()) - own:
+                e = renamed(e, n.Name(item), n.Index(self.items[item], site.index))
+        return e
+
     # --- where things stand -------------------------------------------------------------------------------
 
     def _scan(
@@ -170,11 +197,13 @@ class ProgramReading:
                         self._scan(branch.body, loops, (*arms, (s, number)))
                     self._scan(otherwise, loops, (*arms, (s, len(branches))))
                 case n.For(index=index, over=over, body=inner):
+                    self.loops[here] = s
                     self.loop_indices |= {index} if index is not None else set()
                     if isinstance(over, n.OverQueries):
                         self.items[over.item] = over.base
                     self._scan(inner, (*loops, here), arms)
                 case n.While(body=inner):
+                    self.loops[here] = s
                     self._scan(inner, (*loops, here), arms)
                 case n.Emit():
                     beside = tuple(other for other in body if isinstance(other, n.Assign))

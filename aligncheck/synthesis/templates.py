@@ -149,11 +149,11 @@ class _OwnLines:
             # Another draw of the same variable is a rival: its difference is not ours to keep.
             if any(other.index is not None and other.index in subexpressions(here) for other in mine[1:]):
                 continue
-            here = self.reading.available(self.site, here)
+            here = self.reading.available(self.site, self.reading.in_all_loops(self.site, here))
             for e, times in self.reading.form(here).items() if here != part else ((here, Fraction(1)),):
                 share = k / mine[0].coefficient * times
                 rest[e] = rest.get(e, Fraction(0)) + share
-                if not names_in(e) & self.reading.sites.keys():
+                if not self.reading.noisy(names_in(e)):
                     data[e] = data.get(e, Fraction(0)) + share
         self.keeps.append((self.reading.lost(rest), use))
         self.moved.append((self.reading.lost(data), use))
@@ -292,6 +292,9 @@ def guards_for(reading: ProgramReading, site: NoiseSite, selections: Iterable[st
         one = gather.function not in n.SELECTING
         index = _some(site.index)
         found.append(_LineGuard(0, n.Compare("==", index, n.Name(name)) if one else n.Member(index, name)))
+    chosen = [guard.test for guard in found if guard.test is not None]
+    if len(chosen) > 1:
+        found.append(_LineGuard(0, n.Logic("or", tuple(chosen))))
     found += _by_records(reading, site)
     found += _by_tests(reading, site)
     return list(dict.fromkeys(found))
@@ -302,12 +305,14 @@ def _by_records(reading: ProgramReading, site: NoiseSite) -> Iterator[_LineGuard
     truths: dict[tuple[n.Expr, str], None] = {}
     for emit in reading.emits:
         inside = bool(site.loops) and emit.loops[: len(site.loops)] == site.loops
+        inside = inside or any(reading.reads(site, loop) for loop in emit.loops)
         if site.loops and not inside:
             yield from _told_after(reading, site, emit)
             continue
         if (site.loops and site.index is None) or (emit.loops and not site.loops):
             continue
         yield from _counted(reading, site, emit)
+        yield from _after_rounds(reading, site, emit)
         record = _record(reading, site, emit)
         tag = emit.statement.tag
         tags.setdefault(tag, record)
@@ -343,15 +348,34 @@ def _counted(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Itera
                 yield _LineGuard(0, n.Logic("and", (n.OutIs(number, tag), shown)), (tag,))
 
 
+def _after_rounds(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Iterator[_LineGuard]:
+    """A record of each round, after the rounds of another loop, which the program counts."""
+    before = any(
+        other.loops and other.loops != emit.loops and other.position < site.position
+        for other in reading.emits
+    )
+    if not before or not site.loops or site.index is None:
+        return
+    for name, values in reading.assigned.items():
+        up = n.Binary("+", n.Name(name), ONE)
+        if set(values) == {ZERO, up} and max(reading.assigned_at[name]) < site.position:
+            number = n.Binary("+", n.Name(name), site.index)
+            yield _LineGuard(0, n.OutIs(number, emit.statement.tag), (emit.statement.tag,))
+
+
 def _told_after(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> Iterator[_LineGuard]:
     """A record after the loop that shows an index."""
     before = _emitted_before(reading, emit.position)
     for each in emit.statement.fields:
         held = reading.assigned.get(each.value.ident, ()) if isinstance(each.value, n.Name) else ()
         index = any(isinstance(e, n.Name) and e.ident in reading.loop_indices for e in held)
-        chosen = isinstance(each.value, n.Gather) and each.value.function.startswith("arg")
-        if (index or chosen) and site.index is not None:
-            yield _LineGuard(0, n.Compare("==", n.OutField(before, each.name), site.index))
+        chosen = any(isinstance(e, n.Gather) and e.function.startswith("arg") for e in (each.value, *held))
+        if site.index is not None and (index or chosen or each.value == site.index):
+            shown: n.Expr = n.Compare("==", n.OutField(before, each.name), site.index)
+            tag = emit.statement.tag
+            if any(other.statement.tag != tag for other in reading.emits):
+                shown = n.Logic("and", (n.OutIs(before, tag), shown))
+            yield _LineGuard(0, shown)
 
 
 def _emitted_before(reading: ProgramReading, position: int) -> n.Number:
@@ -362,7 +386,7 @@ def _record(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> n.Expr
     """The number of the record that a draw comes with."""
     if not site.loops or site.index is None:
         return _emitted_before(reading, emit.position)
-    before = _emitted_before(reading, site.position)
+    before = _emitted_before(reading, emit.loops[0] if emit.loops else site.position)
     return n.Binary("+", site.index, before) if before.value else site.index
 
 
