@@ -164,16 +164,12 @@ class ProgramReading:
             for e in subexpressions(top)
         )
 
-    def in_all_loops(self, site: NoiseSite, e: n.Expr) -> n.Expr:
-        """The expression with answers in place of the items of loops in which the draw is not."""
-        own = {
-            s.over.item
-            for at in site.loops
-            if isinstance(s := self.loops[at], n.For) and isinstance(s.over, n.OverQueries)
-        }
-        if site.index is not None:
-            for item in (names_in(e) & self.items.keys()) - own:
-                e = renamed(e, n.Name(item), n.Index(self.items[item], site.index))
+    def by_answers(self, site: NoiseSite, e: n.Expr) -> n.Expr:
+        """The expression with `q[i]` in place of the item of a loop, which is visible in that loop alone."""
+        if site.index is None:
+            return e
+        for item in names_in(e) & self.items.keys():
+            e = renamed(e, n.Name(item), n.Index(self.items[item], site.index))
         return e
 
     # --- where things stand -------------------------------------------------------------------------------

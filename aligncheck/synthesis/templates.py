@@ -149,7 +149,7 @@ class _OwnLines:
             # Another draw of the same variable is a rival: its difference is not ours to keep.
             if any(other.index is not None and other.index in subexpressions(here) for other in mine[1:]):
                 continue
-            here = self.reading.available(self.site, self.reading.in_all_loops(self.site, here))
+            here = self.reading.available(self.site, self.reading.by_answers(self.site, here))
             for e, times in self.reading.form(here).items() if here != part else ((here, Fraction(1)),):
                 share = k / mine[0].coefficient * times
                 rest[e] = rest.get(e, Fraction(0)) + share
