@@ -32,8 +32,8 @@ from aligncheck.verdict import AlignmentFails, Verdict, Verified
 
 _FEW = 300
 _ONE_PROOF = 5_000
-"""Steps of an `Effort`: what is verified in the project takes 3,200 at most, what is not decided more than twice
-as many.
+"""Steps of an `Effort`: what is verified in the project takes 3,200 at most, what is not decided more than
+twice as many.
 """
 _GROUPS = (1, 2, 4, 8, 16, 32)
 

@@ -106,6 +106,7 @@ class ProgramReading:
     assigned_at: dict[str, list[int]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     loops: dict[int, n.For | n.While] = field(default_factory=dict)
+    added_up: dict[str, n.Expr] = field(default_factory=dict)
     loop_indices: set[str] = field(default_factory=set)
     calls: set[str] = field(default_factory=set)
 
@@ -119,6 +120,8 @@ class ProgramReading:
         self._position = 0
         self._scan(m.body, (), ())
         self.moving = self._moving()
+        for loop in self.loops.values():
+            self._add_up(loop)
         self._temporaries = {
             name
             for name, values in self.assigned.items()
@@ -322,6 +325,23 @@ class ProgramReading:
 
     # --- uses ---------------------------------------------------------------------------------------------
 
+    def _add_up(self, loop: n.For | n.While) -> None:
+        """The sums that variables hold after a loop over answers, apart from what they hold before it."""
+        if not isinstance(loop, n.For) or not isinstance(loop.over, n.OverQueries):
+            return
+        index = loop.index or self.fresh("j")
+        entry = n.Index(loop.over.base, n.Name(index))
+        for s in loop.body:
+            test = s.branches[0].test if isinstance(s, n.If) and len(s.branches) == 1 else None
+            for each in s.branches[0].body if isinstance(s, n.If) and test is not None else (s,):
+                if not isinstance(each, n.Assign) or not isinstance(each.value, n.Binary):
+                    continue
+                if each.value.op == "+" and each.value.left == n.Name(each.name):
+                    over = n.Indices(loop.over.base)
+                    term = renamed(each.value.right, n.Name(loop.over.item), entry)
+                    where = None if test is None else renamed(test, n.Name(loop.over.item), entry)
+                    self.added_up[each.name] = n.Gather("sum", None, term, index, over, where)
+
     def _look_at(self, s: n.Stmt) -> None:
         match s:
             case n.Assign(name=name, value=value):
@@ -388,12 +408,13 @@ class ProgramReading:
     def available(self, site: NoiseSite, e: n.Expr) -> n.Expr:
         """The expression with definitions in place of variables that have no value yet at the draw."""
         for _ in range(5):
+            after = {
+                name for name, at in self.assigned_at.items() if at[0] > site.position
+            } - self.gathers.keys()
             later = {
-                name: self.assigned[name][0]
-                for name in names_in(e)
-                if name not in self.gathers
-                and len(self.assigned.get(name, ())) == 1
-                and self.assigned_at[name][0] > site.position
+                name: self.assigned[name][0] if len(self.assigned[name]) == 1 else self.added_up[name]
+                for name in names_in(e) & after
+                if len(self.assigned[name]) == 1 or name in self.added_up
             }
             if not later:
                 break

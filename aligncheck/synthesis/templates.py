@@ -241,10 +241,11 @@ def _difference(left: n.Expr, right: n.Expr) -> n.Expr:
 
 
 def with_index(gather: n.Gather, index: str) -> n.Gather:
-    """The set with another name for its index."""
+    """The set with another name for its index, and none for its entries."""
     old, new = n.Name(gather.index), n.Name(index)
     where = None if gather.where is None else renamed(gather.where, old, new)
-    return replace(gather, body=renamed(gather.body, old, new), where=where, index=index)
+    over = replace(gather.over, item=None) if isinstance(gather.over, n.Indices) else gather.over
+    return replace(gather, body=renamed(gather.body, old, new), where=where, index=index, over=over)
 
 
 def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:

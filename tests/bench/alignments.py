@@ -1,8 +1,8 @@
 """How many alignments are found of specs that are verified, theirs being taken away, and how long it takes.
 
-`python tests/bench/alignments.py [--every N] [--variants plain,other,…] [--log FILE] [PATH…]` prints tables in
-Markdown. Each search has a process of its own; its time is processor seconds, imports apart. `--log` keeps a line of
-JSON for each search, and what is in it is not searched for again.
+`python tests/bench/alignments.py [--every N] [--variants plain,other,…] [--log FILE] [PATH…]` prints tables
+in Markdown. Each search has a process of its own; its time is processor seconds, imports apart. `--log` keeps
+a line of JSON for each search, and what is in it is not searched for again.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ VARIANTS = {
     "without replays": replace(FULL, pairs=0),
     "without counterexamples": replace(FULL, learns=False),
 }
-"""`other`: `invariant` lines, titles and comments taken away, too, all names changed, statements reordered."""
+"""`other`: without `invariant` lines, titles and comments, too, with other names and in another order."""
 SECONDS = 20
 """Of the processor, for one search."""
 
 
 @dataclass(frozen=True)
 class SearchRow:
-    """What became of one search. `told`: what is said of the spec with its own alignment, where none was found."""
+    """What became of one search. `told`: why none was found, and the verdict with its own."""
 
     path: str
     variant: str
@@ -172,9 +172,8 @@ def table(rows: Sequence[SearchRow], groups: dict[str, list[str]]) -> Iterator[s
     yield "\n| not found | variant | s | tried | put to proof | why |\n|---|---|---|---|---|---|"
     for row in rows:
         if not row.found:
-            yield (
-                f"| {row.path} | {row.variant} | {row.seconds:.1f} | {row.alignments:,} | {row.proofs} | {row.told} |"
-            )
+            tried = f"{row.seconds:.1f} | {row.alignments:,} | {row.proofs}"
+            yield f"| {row.path} | {row.variant} | {tried} | {row.told} |"
 
 
 def main(arguments: Sequence[str]) -> None:
