@@ -334,11 +334,17 @@ def _with_one_root(
     a: Number, b: Number
 ) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction], int] | None:
     """Two numbers as `p + q*sqrt(c)` with one c; None where they are no such numbers."""
+    one, other = _parts(a), _parts(b)
     radicands = {x.radicand for x in (a, b) if isinstance(x, WithRoot)}
-    if len(radicands) != 1 or not all(isinstance(x, Fraction | WithRoot) for x in (a, b)):
+    if len(radicands) != 1 or one is None or other is None:
         return None
-    one, other = ((x.rational, x.factor) if isinstance(x, WithRoot) else (x, ZERO) for x in (a, b))
     return one, other, radicands.pop()
+
+
+def _parts(a: Number) -> tuple[Fraction, Fraction] | None:
+    if isinstance(a, WithRoot):
+        return a.rational, a.factor
+    return (a, ZERO) if isinstance(a, Fraction) else None
 
 
 def _rooted(rational: Fraction, factor: Fraction, radicand: int) -> Number:

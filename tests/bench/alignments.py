@@ -172,8 +172,8 @@ def table(rows: Sequence[SearchRow], groups: dict[str, list[str]]) -> Iterator[s
     yield "\n| not found | variant | s | tried | put to proof | why |\n|---|---|---|---|---|---|"
     for row in rows:
         if not row.found:
-            tried = f"{row.seconds:.1f} | {row.alignments:,} | {row.proofs}"
-            yield f"| {row.path} | {row.variant} | {tried} | {row.told} |"
+            cells = f"{row.seconds:.1f} | {row.alignments:,} | {row.proofs}"
+            yield f"| {row.path} | {row.variant} | {cells} | {row.told} |"
 
 
 def main(arguments: Sequence[str]) -> None:
