@@ -186,6 +186,8 @@ class _ModuleWriter:
     callees: Mapping[str, _ModuleWriter]
     used: set[str]
     """Names that the written text needs to import."""
+    mechanism: nodes.Mechanism
+    """The spec as it is written in the mode, of which statements are told apart by what they are."""
 
     @classmethod
     def of(cls, verified: Verified, mode: RunMode, taken: frozenset[str] = frozenset()) -> _ModuleWriter:
@@ -205,17 +207,13 @@ class _ModuleWriter:
         names = python_names(_idents(mechanism), reserved)
         used: set[str] = set()
         inputs = InputWriter(mechanism, names, kinds, used)
-        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used)
+        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used, mechanism)
 
     @property
     def defined(self) -> frozenset[str]:
         """The names that this mechanism and its callees have in the file."""
         own = {self.class_name, self.alias, *(c.name for c in self.classes.values())}
         return frozenset(own).union(*(callee.defined for callee in self.callees.values()))
-
-    @property
-    def mechanism(self) -> nodes.Mechanism:
-        return _run(self.verified, self.mode)
 
     def text(self) -> str:
         """The whole file. The imports are written last, when all of the rest has said what it needs."""

@@ -27,7 +27,7 @@ _ZERO, _ONE, _TWO = (n.Number(Fraction(k)) for k in (0, 1, 2))
 def with_equalities(mechanism: n.Mechanism) -> n.Mechanism:
     """The mechanism with such numbers written anew in its program."""
     body = rewrite.statements(mechanism.body, lambda s: rewrite.own(s, _everywhere))
-    return replace(mechanism, body=body)
+    return mechanism if body == mechanism.body else replace(mechanism, body=body)
 
 
 def _everywhere(expr: n.Expr) -> n.Expr:
