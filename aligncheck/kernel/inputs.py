@@ -13,10 +13,10 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import can_share, lists_per_answer, sharing
+from aligncheck.language.syntax.walk import can_share, lists_per_answer, names_in, sharing
 
 
 class Inputs(Looping):
@@ -56,20 +56,20 @@ class Inputs(Looping):
                 self._adjacent(item, path)
 
     def _where(self, item: n.Input, path: Path, run: int) -> None:
-        """A clause, of a list at every index; the same is required of D and of D'."""
+        """A clause: of every entry, if it speaks of one by its index; else of the list as a whole, also if it
+        is empty. (An input of which a clause has no value is refused, like one of which it is false.) The
+        same is required of D and of D'.
+        """
         if item.where is None:
             return
         scope = self.scope(Mode.CLAUSE, path, item.where.span).of(run)
-        if isinstance(item, n.Parameter):
-            path.fact(Kind.RUN, self.truth(item.where, scope))
-            return
-        names = item.names if isinstance(item, n.Queries) else (item.name,)
-        i = self.index("i")
-        inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
-        scope = scope.binding(INDEX, i, True).under(inside)
+        if not isinstance(item, n.Parameter):
+            i, names = self.index("i"), item.names if isinstance(item, n.Queries) else (item.name,)
+            inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
+            scope = scope.binding(INDEX, i, True).under(inside)
         clause = self.truth(item.where, scope)
-        if any(same(t, i) for t, _ in self.symbols.leaves(clause)):
-            path.fact(Kind.RUN, implies(inside, clause), (i,))
+        if INDEX in names_in(item.where):
+            self.state(Kind.RUN, scope, clause)
         else:
             path.fact(Kind.RUN, clause)
 
