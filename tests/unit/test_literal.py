@@ -7,7 +7,6 @@ Each function below is a printed algorithm; `draw` is its `Lap` or `Exp`. Roots 
 from __future__ import annotations
 
 import itertools
-import math
 import random
 import re
 from collections.abc import Callable, Iterable
@@ -16,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flint import arb, ctx, fmpq
 from oracle import compiled
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import FloatingNoise, RecordedNoise, rationals
+from aligncheck.runtime import RecordedNoise, rationals
+from aligncheck.runtime.exact_noise import RefinedNoise
 
 SPECS = Path(__file__).parents[2] / "specs"
 Draw = Callable[[Fraction], Fraction]
@@ -420,65 +421,91 @@ def test_the_printed_algorithm_and_the_compiled_module_agree(name: str) -> None:
 
 
 def exponential_mechanism_gap(
-    u: list[int], uniform: Callable[[], float], Delta: int, eps: Fraction
-) -> tuple[int, float, float, float]:
-    """Dissertation, Algorithm 21, in floats: omega_s, g_s, and theta and the last uniform number beside them.
+    u: list[int], uniform: Callable[[], Fraction], Delta: int, eps: Fraction
+) -> tuple[int, arb, arb]:
+    """Dissertation, Algorithm 21: omega_s, g_s, and the chance of more than g_s among the positive numbers.
 
-    Both the exponential mechanism and its logistic numbers are drawn by inversion of uniform ones.
+    Both the exponential mechanism and its logistic numbers are drawn by inversion of uniform ones; all is
+    enclosed in intervals, and what they do not decide raises.
     """
-    scores = [float(eps * utility / (2 * Delta)) for utility in u]
-    below = list(itertools.accumulate(map(math.exp, scores)))
-    at = uniform() * below[-1]
-    s = next(i for i, total in enumerate(below) if at < total)
-    theta = scores[s] - math.log(sum(math.exp(x) for j, x in enumerate(scores) if j != s))
+    scores = [ball(eps * utility / (2 * Delta)) for utility in u]
+    below = list(itertools.accumulate(x.exp() for x in scores))
+    at = ball(uniform()) * below[-1]
+    s = next(i for i, total in enumerate(below) if is_below(at, total))
+    theta = scores[s] - sum((x.exp() for j, x in enumerate(scores) if j != s), arb(0)).log()
     while True:
-        v = uniform()
-        gap = theta + math.log(v / (1 - v))
-        if gap > 0:
+        v = ball(uniform())
+        gap = theta + (v / (1 - v)).log()
+        if is_below(arb(0), gap):
             break
-    return s, gap, theta, v
+    return s, gap, (1 - v) * (1 + (-theta).exp())
 
 
-class Inverted(FloatingNoise):
-    """A choice by inversion of a uniform number, then an exponential number as given."""
+def ball(x: Fraction) -> arb:
+    return arb(fmpq(x.numerator, x.denominator))
 
-    def __init__(self, uniform: float, exponential: float) -> None:
-        super().__init__(seed=0)
-        self.uniform_number, self.exponential_number = uniform, exponential
+
+def is_below(a: arb, b: arb) -> bool:
+    assert a < b or b < a, "not decided with these digits"
+    return bool(a < b)
+
+
+def whole(x: arb) -> int:
+    """The whole part, which the digits decide."""
+    return int(x.floor().unique_fmpz())
+
+
+class GivenBits:
+    """A number from 0 to 1 in blocks of 64 digits; further ones are not there."""
+
+    remark, used = None, True
+
+    def __init__(self, number: arb) -> None:
+        self.left = whole(number * 2**256).to_bytes(32, "big")
+
+    def draw(self, count: int) -> bytes:
+        word, self.left = self.left[:count], self.left[count:]
+        assert len(word) == count
+        return word[::-1]
+
+
+class Inverted(RefinedNoise):
+    """A choice by inversion of a uniform number, then a logistic number by inversion of a given one."""
+
+    def __init__(self, uniform: Fraction, above: arb) -> None:
+        super().__init__(F(1, 1024), GivenBits(above))
+        self.uniform_number = uniform
 
     def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
-        found = [(index, float(log)) for index, log in logs]
-        below = list(itertools.accumulate(math.exp(log) for _, log in found))
-        return next(i for (i, _), x in zip(found, below, strict=True) if self.uniform_number * below[-1] < x)
-
-    def _positive_exponential(self) -> float:
-        return self.exponential_number
+        found = list(logs)
+        below = list(itertools.accumulate(ball(F(log)).exp() for _, log in found))
+        at = ball(self.uniform_number) * below[-1]
+        return next(i for (i, _), x in zip(found, below, strict=True) if is_below(at, x))
 
 
-@pytest.mark.filterwarnings("ignore::aligncheck.runtime.UnsafeFloatWarning")
 def test_the_exponential_mechanism_draws_again_as_the_compiled_module_cuts_off() -> None:
     """Algorithm 21 draws until a number is positive; compiled code draws once, by inversion of the chance to
-    be above a number given that one is positive: for equal chances they give equal gaps.
+    be above a number given that one is positive: for equal chances they give the same gap, rounded down.
     """
     path = SPECS / "exponential_mechanism_gap.dp"
     source = read_source(str(path))
-    cls: Any = compiled(check(source, parse(source)), RunMode.FLOAT)
+    cls: Any = compiled(check(source, parse(source)), RunMode.REFINED)
     some, again = random.Random(21), 0
-    for _ in range(200):
-        u = [some.randint(-6, 9) for _ in range(some.randint(2, 7))]
-        given: dict[str, Any] = {"Delta": some.randint(1, 3), "eps": F(some.randint(1, 12), 4)}
-        tape: list[float] = []
+    with ctx.workprec(400):
+        for _ in range(50):
+            u = [some.randint(-6, 9) for _ in range(some.randint(2, 7))]
+            given: dict[str, Any] = {"Delta": some.randint(1, 3), "eps": F(some.randint(1, 12), 4)}
+            tape: list[Fraction] = []
 
-        def uniform(tape: list[float] = tape) -> float:
-            tape.append(some.random())
-            return tape[-1]
+            def uniform(tape: list[Fraction] = tape) -> Fraction:
+                tape.append(F(some.randrange(1, 3**25), 3**25))  # no number with finitely many binary digits
+                return tape[-1]
 
-        index, gap, theta, v = exponential_mechanism_gap(u, uniform, **given)
-        again += len(tape) > 2
-        above = (1 - v) * (1 + math.exp(-theta))  # P(X > gap)/P(X > 0)
-        (record,) = cls(**given).with_noise(Inverted(tape[0], -math.log(above)))(u).records
-        assert (record.index, record.gap) == (index, pytest.approx(gap, rel=1e-9, abs=1e-9))
-    assert 20 < again < 180
+            index, gap, above = exponential_mechanism_gap(u, uniform, **given)
+            again += len(tape) > 2
+            (record,) = cls(**given).with_noise(Inverted(tape[0], above))(u).records
+            assert (record.index, record.gap) == (index, F(whole(1024 * gap), 1024))
+    assert 5 < again < 45
 
 
 NUMBERED = {
