@@ -179,11 +179,19 @@ def claim(path: str, *, timeout: float) -> int:
         return 3
     state = "is verified" if found.verified else "is not verified"
     tell(f"privacy {found.least}", "", f"`privacy {found.claim}` {state}; {_least(found)}")
-    if found.formula is not None and found.formula != found.least:
-        tell(f"also verified: `privacy {found.formula}`")
-    if found.free is not None:
-        tell(f"for other scales s of the noise: `{found.free}`")
+    for formula in found.formulas:
+        if formula != found.least:
+            tell(f"also verified, and less for some inputs: `privacy {formula}`")
+    if found.free:
+        claims = " and ".join(f"`{each}`" for each in found.free)
+        tell(f"for other scales s of the noise: {claims}{_together(found)}")
     return 0
+
+
+def _together(found: LeastClaim) -> str:
+    """What is said of several claims, and of those that grow with the number of answers."""
+    several = "; all hold, so the least counts" if len(found.free) > 1 else ""
+    return several + ("; it grows with the number of answers" if "len(" in found.free[0] else "")
 
 
 def accuracy(path: str, *, timeout: float) -> int:

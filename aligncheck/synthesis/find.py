@@ -31,7 +31,7 @@ from aligncheck.synthesis.templates import LineChoice, Lines, candidates, exchan
 from aligncheck.verdict import AlignmentFails, Verdict, Verified
 
 _FEW = 300
-_ONE_PROOF = 5_000
+ONE_PROOF = 5_000
 """Steps of an `Effort`: what is verified in the project takes 3,200 at most, what is not decided more than
 twice as many.
 """
@@ -294,7 +294,7 @@ class _AlignmentSearch:
         return None
 
     def _verdict(self, text: Source) -> Verdict | None:
-        judge = replace(self.judge, limit=self.spent.part(steps=_ONE_PROOF))
+        judge = replace(self.judge, limit=self.spent.part(steps=ONE_PROOF))
         try:
             return judge.verdict(check(text, parse(text)), text)
         except SpecError:

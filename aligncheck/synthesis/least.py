@@ -7,30 +7,35 @@ A claim that a run exceeds is never tried, and none is given that has not been v
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial, reduce
 from itertools import islice, product, takewhile
 
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.rewrite import statements
 from aligncheck.language.syntax.unparse import unparse, unparse_claim, unparse_expr
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
-from aligncheck.meaning.interpreter import Draw, RunScope, number_of
+from aligncheck.meaning.interpreter import Draw, Input, RunScope, number_of
 from aligncheck.meaning.replay import Replay
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.databases import legal
+from aligncheck.synthesis.find import ONE_PROOF
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified
 from aligncheck.synthesis.put_in import with_section
-from aligncheck.synthesis.reading import ProgramReading
+from aligncheck.synthesis.reading import NoiseSite, ProgramReading
 from aligncheck.synthesis.runs import NO_RUN, StoredPair, pair_of, pairs
+from aligncheck.synthesis.templates import sizes as sizes_of
 from aligncheck.verdict import DearestRun, FileResult, Verified
 
 RUNS = 400
@@ -57,8 +62,9 @@ class CostOfRun:
 class LeastClaim:
     """What was found. `claim` is that of the spec and `verified` whether it is; `least` is the least multiple
     of it that is verified, if any is, and `text` the spec with it; `dearest` is the run that costs most, as a
-    share of the spec's claim; `formula` is a claim by the scales of the noise that is smaller for some
-    parameters, and `free` one by free scales, each verified, if one was found.
+    share of the spec's claim; `formulas` are claims by the scales of the noise that are smaller for some
+    parameters, and `free` those by free scales, each verified. None of them is at least as large as another
+    one for all parameters, so that their minimum counts; those that do not grow with a list come first.
     """
 
     claim: str
@@ -67,8 +73,8 @@ class LeastClaim:
     least: str | None
     text: Source | None
     dearest: DearestRun | None
-    formula: str | None
-    free: str | None
+    formulas: tuple[str, ...]
+    free: tuple[str, ...]
 
 
 def with_claim(source: Source, claim: str) -> Source:
@@ -77,7 +83,8 @@ def with_claim(source: Source, claim: str) -> Source:
 
 
 def verified(judge: Judge, source: Source) -> bool:
-    """Whether a text is verified; what is no spec is not."""
+    """Whether a text is verified, with so many steps; what is no spec is not."""
+    judge = replace(judge, limit=Effort(steps=ONE_PROOF))
     try:
         return isinstance(judge.verdict(check(source, parse(source)), source), Verified)
     except SpecError:
@@ -190,15 +197,20 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
     factor = _least_factor(judge, source, whole, most.share if most else Fraction(0), holds)
     least = None if factor is None else times(whole, factor)
     text = None if least is None else with_claim(source, least)
-    formula = free = None
+    formulas: list[str] = []
+    free: list[str] = []
     if runs and not mechanism.uses:
         reading = ProgramReading(mechanism)
         bounds = list(_bounds(mechanism, reading, runs))
-        formula = _by_scales(judge, source, reading, bounds)
-        if formula is not None and least is not None and not _ever_less(source, formula, least, runs):
-            formula = None
-        free = _free(judge, source, mechanism, bounds)
-    return LeastClaim(unparse_claim(mechanism), holds, factor, least, text, most, formula, free)
+        judge = replace(judge, deadline=time.monotonic() + (deadline - time.monotonic()) / 2)
+        free = _forms(bounds, partial(_free, judge, source, reading))
+        known = [] if least is None else [least]
+        for formula in _forms(bounds, partial(_by_scales, judge, source, reading)):
+            if all(_ever_less(source, formula, other, runs) for other in [*known, *formulas]):
+                formulas.append(formula)
+    return LeastClaim(
+        unparse_claim(mechanism), holds, factor, least, text, most, tuple(formulas), tuple(free)
+    )
 
 
 def times(claim: n.Expr, factor: Fraction) -> str:
@@ -247,8 +259,8 @@ def _bounds(
     """For each variable, how far it may be moved in all: small terms that no run exceeds, the closest first,
     each with how much it exceeds the runs.
     """
-    terms = list(_terms(mechanism, reading))
-    for name in reading.sites:
+    for name, site in reading.sites.items():
+        terms = list(_terms(mechanism, reading, site))
         tops: dict[object, tuple[CostOfRun, Fraction]] = {}
         for run in runs:
             key = (run.pair.scenario.parameters, len(run.pair.run.draws))
@@ -262,13 +274,52 @@ def _bounds(
             slack = _slack(term, list(tops.values()))
             if slack is not None:
                 fitting.append((slack, size, unparse_expr(term), term))
-        yield name, [(slack, term) for slack, _, _, term in sorted(fitting, key=lambda f: f[:3])[:_NEAREST]]
+        nearest = sorted(fitting, key=lambda f: (_grows(f[3]), *f[:3]))
+        least: list[tuple[Fraction, n.Expr]] = []
+        for slack, _, _, term in nearest:
+            if all(_smaller_somewhere(reading, term, other) for _, other in least):
+                least.append((slack, term))
+        yield name, least[:_NEAREST]
 
 
-def _terms(mechanism: n.Mechanism, reading: ProgramReading) -> Iterator[tuple[int, n.Expr]]:
+def _grows(e: n.Expr) -> bool:
+    """Whether an expression speaks of the length of a list."""
+    return any(isinstance(part, n.Call) and part.function == "len" for part in subexpressions(e))
+
+
+_POINTS = (
+    (1, 1, 1, 1),
+    (2, 3, 5, 4),
+    (7, 2, 30, 11),
+    (30, 11, 2, 3),
+    (1, 40, 9, 60),
+    (50, 1, 1, 9),
+    (3, 90, 200, 1),
+)
+"""Values of the inputs in turn, and how many answers there are."""
+
+
+def _smaller_somewhere(reading: ProgramReading, one: n.Expr, other: n.Expr) -> bool:
+    """Whether a term is smaller than another for some values of the inputs."""
+    for numbers in _POINTS:
+        scope: dict[str, Input] = {}
+        for at, name in enumerate(sorted(reading.inputs)):
+            scope[name] = Fraction(numbers[at % 3])
+        for group in reading.groups:
+            if group.vector:
+                scope.update(dict.fromkeys(group.names, (Fraction(0),) * numbers[3]))
+        try:
+            if exact.compare(number_of(one, RunScope(scope)), number_of(other, RunScope(scope))) < 0:
+                return True
+        except NO_RUN:
+            return True
+    return False
+
+
+def _terms(mechanism: n.Mechanism, reading: ProgramReading, site: NoiseSite) -> Iterator[tuple[int, n.Expr]]:
     """Multiples of sizes, counts and lengths, and of products of two of them."""
-    sizes = [g.sensitivity for g in reading.groups if g.sensitivity is not None]
-    sizes = [e for e in sizes if not isinstance(e, n.Number) and "i" not in _names(e)]
+    sizes = [e for e in sizes_of(reading, site) if not isinstance(e, n.Number)]
+    sizes = [e for e in sizes if names_in(e) <= reading.inputs - reading.private]
     counts: list[n.Expr] = [
         n.Name(i.name) for i in mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT
     ]
@@ -278,15 +329,10 @@ def _terms(mechanism: n.Mechanism, reading: ProgramReading) -> Iterator[tuple[in
     products: list[tuple[int, n.Expr]] = [(0, one), *((1, e) for e in factors)]
     products += [(2, n.Binary("*", a, b)) for at, a in enumerate(factors) for b in factors[at + 1 :]]
     for size, e in products:
-        for k in (Fraction(1, 2), 1, 2, 3, 4):
+        yield size, n.Binary("/", e, n.Number(Fraction(2)))
+        for k in (1, 2, 3, 4):
             number = n.Number(Fraction(k))
             yield size, (number if e == one else e if k == 1 else n.Binary("*", number, e))
-
-
-def _names(e: n.Expr) -> frozenset[str]:
-    from aligncheck.language.syntax.walk import names_in
-
-    return names_in(e)
 
 
 def _slack(term: n.Expr, tops: list[tuple[CostOfRun, Fraction]]) -> Fraction | None:
@@ -305,23 +351,17 @@ def _slack(term: n.Expr, tops: list[tuple[CostOfRun, Fraction]]) -> Fraction | N
 
 
 def _by_scales(
-    judge: Judge,
-    source: Source,
-    reading: ProgramReading,
-    bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
+    judge: Judge, source: Source, reading: ProgramReading, chosen: Sequence[tuple[str, n.Expr]]
 ) -> str | None:
-    """A claim by the scales that the spec has, verified."""
+    """A claim by the scales that the spec has, if it is verified."""
     drawn = {s.name: s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)}
-    for chosen in _by_slack(bounds):
-        try:
-            claim = simplified(
-                n.Binary("/", term, over_inputs(reading, drawn[name].args[0])) for name, term in chosen
-            )
-        except NoFormulaError:
-            return None
-        if verified(judge, with_claim(source, claim)):
-            return claim
-    return None
+    try:
+        claim = simplified(
+            n.Binary("/", term, over_inputs(reading, drawn[name].args[0])) for name, term in chosen
+        )
+    except NoFormulaError:
+        return None
+    return claim if verified(judge, with_claim(source, claim)) else None
 
 
 def _ever_less(source: Source, formula: str, least: str, runs: Iterable[CostOfRun]) -> bool:
@@ -338,16 +378,22 @@ def _ever_less(source: Source, formula: str, least: str, runs: Iterable[CostOfRu
 
 
 def _free(
-    judge: Judge,
-    source: Source,
-    mechanism: n.Mechanism,
-    bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
+    judge: Judge, source: Source, reading: ProgramReading, chosen: Sequence[tuple[str, n.Expr]]
 ) -> str | None:
-    """A claim with the scales as parameters, one for each variable, verified."""
-    reading = ProgramReading(mechanism)
-    names = {name: reading.fresh(f"s_{name}") for name in reading.sites}
-    if any(site.family.row.slope.name != "SCALE" for site in reading.sites.values()):
+    """A claim with the scales as parameters, one for each variable, if it is verified."""
+    other = with_free_scales(reading, chosen)
+    if other is None or not verified(judge, Source(source.path, unparse(other))):
         return None
+    return unparse_expr(other.privacy)
+
+
+def with_free_scales(reading: ProgramReading, chosen: Sequence[tuple[str, n.Expr]]) -> n.Mechanism | None:
+    """The mechanism with parameters for the scales, and how far each variable may be moved over its scale as
+    the claim.
+    """
+    if any(site.family.row.slope is not Slope.SCALE for site in reading.sites.values()):
+        return None
+    names = {name: reading.fresh(f"s_{name}") for name in reading.sites}
 
     def scaled(s: n.Stmt) -> n.Stmt:
         return replace(s, args=(n.Name(names[s.name]), *s.args[1:])) if isinstance(s, n.Sample) else s
@@ -356,30 +402,31 @@ def _free(
         n.Parameter(name, n.Sort.REAL, n.Compare(">", n.Name(name), n.Number(Fraction(0))))
         for name in names.values()
     )
-    for chosen in _by_slack(bounds):
-        parts = [n.Binary("/", term, n.Name(names[name])) for name, term in chosen]
-        claim = parts[0]
-        for part in parts[1:]:
-            claim = n.Binary("+", claim, part)
-        other = replace(
-            mechanism,
-            inputs=(*mechanism.inputs, *positive),
-            body=statements(mechanism.body, scaled),
-            claim=n.Pure(claim),
-            expect=None,
-        )
-        if verified(judge, Source(source.path, unparse(other))):
-            return unparse_expr(claim)
-    return None
+    parts: list[n.Expr] = [n.Binary("/", term, n.Name(names[name])) for name, term in chosen]
+    claim = reduce(_plus, parts)
+    return replace(
+        reading.mechanism,
+        inputs=(*reading.mechanism.inputs, *positive),
+        body=statements(reading.mechanism.body, scaled),
+        claim=n.Pure(claim),
+        expect=None,
+    )
 
 
-def _by_slack(
+def _plus(one: n.Expr, other: n.Expr) -> n.Expr:
+    return n.Binary("+", one, other)
+
+
+def _forms(
     bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
-) -> Iterator[list[tuple[str, n.Expr]]]:
-    """One term for each variable, the closest first."""
+    made: Callable[[Sequence[tuple[str, n.Expr]]], str | None],
+) -> list[str]:
+    """The verified claims with one term for each variable, the closest first."""
     if not bounds or any(not terms for _, terms in bounds):
-        return
-    choices = product(*([(name, each) for each in terms] for name, terms in bounds))
-    ordered = sorted(choices, key=lambda choice: sum(each[0] for _, each in choice))
-    for choice in ordered[:_PROOFS]:
-        yield [(name, term) for name, (_, term) in choice]
+        return []
+    choices = product(
+        *([(name, term, _grows(term), slack) for slack, term in terms] for name, terms in bounds)
+    )
+    ordered = sorted(choices, key=lambda c: (sum(each[2] for each in c), sum(each[3] for each in c)))
+    found = (made([each[:2] for each in choice]) for choice in ordered[:_PROOFS])
+    return list(dict.fromkeys(claim for claim in found if claim is not None))
