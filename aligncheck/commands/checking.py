@@ -218,7 +218,7 @@ def _verify(job: tuple[str, float, bool]) -> FileResult:
     result = verify_file(path, Options(timeout=timeout, explain=explain))
     if not explain:
         return result
-    from aligncheck.synthesis.least import with_dearest
+    from aligncheck.synthesis.dearest import with_dearest
 
     return with_dearest(result, deadline)
 

@@ -281,7 +281,7 @@ def _fix(job: tuple[str, float]) -> tuple[Source, list[Repair] | None] | Refused
     from aligncheck.judge import Judge
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
-    from aligncheck.synthesis.least import verified
+    from aligncheck.synthesis.dearest import verified
     from aligncheck.synthesis.repair import repairs
 
     path, timeout = job

@@ -24,6 +24,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.synthesis.dearest import ONE_PROOF
 from aligncheck.synthesis.put_in import with_alignment
 from aligncheck.synthesis.reading import ONE, ProgramReading
 from aligncheck.synthesis.runs import SIZE, StoredPair, pair_of, some_pairs
@@ -31,10 +32,6 @@ from aligncheck.synthesis.templates import LineChoice, Lines, candidates, exchan
 from aligncheck.verdict import AlignmentFails, Verdict, Verified
 
 _FEW = 300
-ONE_PROOF = 5_000
-"""Steps of an `Effort`: what is verified in the project takes 3,200 at most, what is not decided more than
-twice as many.
-"""
 _GROUPS = (1, 2, 4, 8, 16, 32)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from aligncheck.language.syntax import nodes as n
@@ -70,3 +71,13 @@ def quotient(one: n.Expr, other: n.Expr) -> str:
     import sympy
 
     return str(sympy.cancel(to_sympy(one) / to_sympy(other)))
+
+
+def times(claim: n.Expr, factor: Fraction) -> str:
+    """A multiple of a claim."""
+    number = n.Binary("/", n.Number(Fraction(factor.numerator)), n.Number(Fraction(factor.denominator)))
+    multiple = n.Binary("*", number, claim)
+    try:
+        return simplified([multiple])
+    except NoFormulaError:
+        return unparse_expr(multiple if factor != 1 else claim)

@@ -11,13 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
-from itertools import islice, product, takewhile
+from itertools import product
 
-from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
-from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -26,36 +24,20 @@ from aligncheck.language.syntax.rewrite import statements
 from aligncheck.language.syntax.unparse import unparse, unparse_claim, unparse_expr
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
-from aligncheck.meaning.interpreter import Draw, Input, RunScope, number_of
-from aligncheck.meaning.replay import Replay
-from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.databases import legal
-from aligncheck.synthesis.find import ONE_PROOF
-from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified
-from aligncheck.synthesis.put_in import with_section
+from aligncheck.meaning.interpreter import Input, RunScope, number_of
+from aligncheck.synthesis.dearest import CostOfRun, costs, dearest, verified
+from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified, times
+from aligncheck.synthesis.put_in import with_claim
 from aligncheck.synthesis.reading import NoiseSite, ProgramReading
-from aligncheck.synthesis.runs import NO_RUN, StoredPair, pair_of, pairs
+from aligncheck.synthesis.runs import NO_RUN
 from aligncheck.synthesis.templates import sizes as sizes_of
-from aligncheck.verdict import DearestRun, FileResult, Verified
+from aligncheck.verdict import DearestRun
 
-RUNS = 400
-_FEW = 100
-"""So many runs are made for a verdict."""
 _PROOFS = 8
 _PARTS = 8
 """Claims are tried that are so many parts of the claim, or of its multiples."""
 _TIMES = 8
 _NEAREST = 4
-
-
-@dataclass(frozen=True)
-class CostOfRun:
-    """What a stored run costs: in all, of the claim, and how far each variable is moved in all."""
-
-    pair: StoredPair
-    replay: Replay
-    share: Fraction
-    moved: dict[str, Fraction]
 
 
 @dataclass(frozen=True)
@@ -75,110 +57,6 @@ class LeastClaim:
     dearest: DearestRun | None
     formulas: tuple[str, ...]
     free: tuple[str, ...]
-
-
-def with_claim(source: Source, claim: str) -> Source:
-    """The spec with another `privacy` line."""
-    return with_section(source, "privacy", [f"privacy {claim}"])
-
-
-def verified(judge: Judge, source: Source) -> bool:
-    """Whether a text is verified, with so many steps; what is no spec is not."""
-    judge = replace(judge, limit=Effort(steps=ONE_PROOF))
-    try:
-        return isinstance(judge.verdict(check(source, parse(source)), source), Verified)
-    except SpecError:
-        return False
-
-
-def costs(mechanism: n.Mechanism) -> list[CostOfRun]:
-    """The stored runs that come to their end on both sides with one output, and what they cost."""
-    return list(islice(costs_of(mechanism), RUNS))
-
-
-def costs_of(mechanism: n.Mechanism) -> Iterator[CostOfRun]:
-    """The same, each made when it is asked for."""
-    for pair in pairs(mechanism):
-        run = _cost_of(mechanism, pair)
-        if run is not None:
-            yield run
-
-
-def _cost_of(mechanism: n.Mechanism, pair: StoredPair) -> CostOfRun | None:
-    try:
-        done = pair.replayed(mechanism)
-    except NO_RUN:
-        return None
-    if any(each.condition.id != "cost" for each in done.violations):
-        return None
-    share = _share(done.cost, done.claim if done.most is None else done.most)
-    return None if share is None else CostOfRun(pair, done, share, _moved(done))
-
-
-def dearest(mechanism: n.Mechanism, runs: Iterable[CostOfRun]) -> DearestRun | None:
-    """The first of the runs that cost most; one that costs the whole claim ends the search. Where none does,
-    that one with more rounds: some claims are only approached.
-    """
-    most: CostOfRun | None = None
-    for run in runs:
-        if most is None or run.share > most.share:
-            most = run
-        if most.share == 1:
-            break
-    if most is None or most.share == 0:
-        return None
-    if most.share < 1:
-        most = max((most, *_longer(mechanism, most.pair.scenario)), key=lambda run: run.share)
-    drawn = tuple((draw.key, draw.value) for draw in most.pair.run.draws)
-    return DearestRun(replace(most.pair.scenario, noise=drawn), most.share)
-
-
-def _longer(mechanism: n.Mechanism, scenario: Scenario) -> Iterator[CostOfRun]:
-    """The runs with one of the whole numbers ten times as large."""
-    whole = {i.name for i in mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT}
-    for at, (name, value) in enumerate(scenario.parameters):
-        if name in whole and isinstance(value, Fraction):
-            other = (*scenario.parameters[:at], (name, 10 * value), *scenario.parameters[at + 1 :])
-            longer = replace(scenario, parameters=other)
-            pair = pair_of(mechanism, longer) if legal(mechanism, longer) else None
-            run = None if pair is None else _cost_of(mechanism, pair)
-            if run is not None:
-                yield run
-
-
-def with_dearest(result: FileResult, deadline: float) -> FileResult:
-    """A result that says, where it is VERIFIED, how much of the claim is needed: the dearest of a few runs
-    and, where that costs less than the claim, the claim of its share, if it is verified as text.
-    """
-    if not isinstance(result.verdict, Verified):
-        return result
-    mechanism = result.verdict.mechanism
-    runs = takewhile(lambda _: time.monotonic() < deadline, costs_of(mechanism))
-    found = dearest(mechanism, islice(runs, _FEW))
-    smaller = None
-    if found is not None and found.share < 1:
-        text = times(mechanism.privacy if mechanism.most is None else mechanism.most, found.share)
-        judge = Judge(deadline, explain=False, search=False)
-        smaller = text if verified(judge, with_claim(Source(result.path, result.text), text)) else None
-    return replace(result, verdict=replace(result.verdict, dearest=found, smaller=smaller))
-
-
-def _share(cost: exact.Number, claim: exact.Number | None) -> Fraction | None:
-    if claim is None or exact.sign(claim) <= 0:
-        return None
-    try:
-        share = exact.divide(cost, claim)
-    except NO_RUN:
-        return None
-    return share if isinstance(share, Fraction) else None
-
-
-def _moved(done: Replay) -> dict[str, Fraction]:
-    found: dict[str, Fraction] = {}
-    for step in done.steps:
-        if isinstance(step.on_d, Draw) and isinstance(step.shift, Fraction):
-            found[step.on_d.name] = found.get(step.on_d.name, Fraction(0)) + abs(step.shift)
-    return found
 
 
 def least_claim(source: Source, deadline: float) -> LeastClaim:
@@ -211,16 +89,6 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
     return LeastClaim(
         unparse_claim(mechanism), holds, factor, least, text, most, tuple(formulas), tuple(free)
     )
-
-
-def times(claim: n.Expr, factor: Fraction) -> str:
-    """A multiple of a claim."""
-    number = n.Binary("/", n.Number(Fraction(factor.numerator)), n.Number(Fraction(factor.denominator)))
-    multiple = n.Binary("*", number, claim)
-    try:
-        return simplified([multiple])
-    except NoFormulaError:
-        return unparse_expr(multiple if factor != 1 else claim)
 
 
 def _least_factor(

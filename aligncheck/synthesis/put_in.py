@@ -18,6 +18,11 @@ def with_alignment(source: Source, items: tuple[n.AlignItem, ...]) -> Source:
     return with_section(source, "align", ["align", *(f"  {line}" for line in lines)])
 
 
+def with_claim(source: Source, claim: str) -> Source:
+    """The spec with another `privacy` line."""
+    return with_section(source, "privacy", [f"privacy {claim}"])
+
+
 def with_section(source: Source, name: str, section: list[str]) -> Source:
     """The spec with other lines for a section, which is put in where it is missing."""
     text = source.text.splitlines()

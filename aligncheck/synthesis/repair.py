@@ -18,8 +18,11 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import statements_in
+from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
-from aligncheck.synthesis.least import LeastClaim, least_claim, times, verified, with_claim
+from aligncheck.synthesis.formulas import times
+from aligncheck.synthesis.least import LeastClaim, least_claim
+from aligncheck.synthesis.put_in import with_claim
 
 _RELAXED = Fraction(16)
 """Where no alignment proves the claim, one is looked for that proves so many times as much."""

@@ -17,8 +17,9 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.meaning.replay import replay
 from aligncheck.pipeline import Options, verify_source
+from aligncheck.synthesis.dearest import with_dearest
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient, simplified
-from aligncheck.synthesis.least import LeastClaim, least_claim, with_dearest
+from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
 from aligncheck.synthesis.repair import repairs, with_scales
