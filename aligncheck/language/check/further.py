@@ -1,17 +1,22 @@
-"""Faults after the first one: a line at fault is taken out, or an unknown name made a number, and the rest is
-read again.
+"""Faults after the first one: what is at fault is mended as far as may be guessed, or taken out, and the text
+is read again.
 
 Only what does not follow from an earlier fault is told: nothing about names in a line that was taken out, and
-nothing that only a whole spec can be at fault for. It explains an error and decides nothing.
+nothing about names at all where a section was guessed. It explains an error and decides nothing.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from aligncheck.language.check import check
-from aligncheck.language.diagnostics import Diagnostic, SpecError
+from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.faults import nearest
+from aligncheck.language.syntax.layout import SECTIONS
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 
@@ -23,12 +28,20 @@ _NAMES = re.compile(
     "(unknown|bad|unexpected)-.*|draw-in-expression|list-as-value|noise-index|duplicate-name|reserved-name|assigned-.*|not-public|scope"
 )
 """Codes of faults in a text that can be read, of which each stands for itself."""
-_WHOLE = re.compile("too-.*|.*-section|section-order|empty-file")
+_WHOLE = re.compile("too-.*|empty-file")
 """Codes of faults of a text as a whole, after which no line can be looked at by itself."""
 _DECLARED = re.compile(r"[^\W\d]\w*")
 _WORD = re.compile(r"\w+")
 _CLOSING = re.compile(r"[)\]]")
 _OPENING = re.compile(r"[(\[]")
+_QUOTED = re.compile(r"`(\w+)`")
+_BLANK = re.compile(r"[ \t]*(#.*)?")
+_LAYOUT = re.compile(".*(section|indent|indentation)")
+"""Codes of faults of which one line has one."""
+_STEPS = 30
+"""So many times a text is read again."""
+_INSTEAD = {"mechanism": "mechanism m", "privacy": "privacy 1", "program": "program\n  pass"}
+"""What may stand for a section that has to be there."""
 
 
 def checked(source: Source) -> Mechanism:
@@ -41,44 +54,299 @@ def checked(source: Source) -> Mechanism:
 
 def further(error: SpecError) -> tuple[Diagnostic, ...]:
     """The faults beside the first one of a spec, in the order of their places."""
-    text, told, gone, taken = error.source.text, [error.diagnostic], set[str](), set[int | Span]()
-    while len(told) < MOST and len(text) <= _LARGEST and not _WHOLE.fullmatch(error.diagnostic.code):
-        span = error.diagnostic.primary.span
-        line, word = error.source.position(span.start)[0], error.source.text_of(span)
-        plain = word.isidentifier() and text[span.end : span.end + 1] not in ("[", "'", "′")
-        if error.diagnostic.code == "unknown-name" and plain and span not in taken:
-            gone.add(word)
-            taken.add(span)
-            text = text[: span.start] + "1".ljust(len(word)) + text[span.end :]
-        else:
-            left = None if line in taken else _without(text, line)
-            if left is None:
-                break
-            kept = set(_WORD.findall(left.split("\n")[line - 1]))
-            gone |= _given_in(error.source.line(line)) - kept
-            taken.add(line)
-            text = left
-        found = _fault(Source(error.source.path, text))
+    text = error.source.text
+    if len(text) > _LARGEST:
+        return ()
+    found = _faults(Draft(error.source.path, f"{text}\n", (*range(len(text) + 1), len(text))))
+    told = {one.primary.span: one for one in islice(found, MOST)}
+    told.pop(error.diagnostic.primary.span, None)
+    return tuple(told[span] for span in sorted(told))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A text after some changes. `at` is where each character, and the end, stood before them; what was put
+    in has the complement (`~`) of the place that it was put at.
+    """
+
+    path: str
+    text: str
+    at: tuple[int, ...]
+
+    def put(self, start: int, end: int, new: str) -> Draft:
+        """The draft with other text in a place."""
+        at = (*self.at[:start], *(~self.place(start),) * len(new), *self.at[end:])
+        return replace(self, text=self.text[:start] + new + self.text[end:], at=at)
+
+    def place(self, at: int) -> int:
+        """Where something stood, or was put in, before all changes."""
+        return max(self.at[at], ~self.at[at])
+
+    def is_made(self, span: Span) -> bool:
+        """Whether nothing at a place stood there before."""
+        return span.start < span.end and all(each < 0 for each in self.at[span.start : span.end])
+
+    def moved(self, start: int, end: int, to: int) -> Draft:
+        """The draft with a part of it further up or down, at a place outside of the part."""
+        low, high = min(start, to), max(end, to)
+        order = (*range(low), *self._between(low, high, start, end), *range(high, len(self.text)))
+        return replace(
+            self,
+            text="".join(self.text[each] for each in order),
+            at=(*(self.at[each] for each in order), self.at[-1]),
+        )
+
+    def _between(self, low: int, high: int, start: int, end: int) -> Iterator[int]:
+        parts = (range(start, end), range(low, start), range(end, high))
+        for part in parts if low < start else (parts[2], parts[0]):
+            yield from part
+
+    def only(self, start: int, end: int) -> Draft:
+        """A part of the draft."""
+        return replace(self, text=self.text[start:end], at=self.at[start : end + 1])
+
+    def told(self, one: Diagnostic) -> Diagnostic:
+        """A fault of the draft, at its places before all changes."""
+        related = tuple(self._label(each) for each in one.related)
+        return replace(one, primary=self._label(one.primary), related=related)
+
+    def _label(self, label: Label) -> Label:
+        start, end = label.span.start, label.span.end
+        first = self.place(start)
+        last = self.place(end - 1) + 1 if end > start else first
+        return replace(label, span=Span(first, max(first, last)))
+
+    # --- lines ---
+
+    def lines(self) -> list[Span]:
+        """The lines with their ends; nothing stands after the last."""
+        found, start = [], 0
+        for line in self.text.split("\n")[:-1]:
+            found.append(Span(start, start + len(line) + 1))
+            start += len(line) + 1
+        return found
+
+    def of(self, span: Span) -> str:
+        return self.text[span.start : span.end]
+
+    def below(self, start: int) -> list[Span]:
+        """The lines after the one that begins at a place, without those that say nothing."""
+        return [
+            line for line in self.lines() if line.start > start and not _BLANK.fullmatch(self.of(line)[:-1])
+        ]
+
+    def block(self, start: int) -> Span:
+        """A line in the first column at a place, with all lines below that belong to it."""
+        after = (line.start for line in self.below(start) if not self.depth(line))
+        return Span(start, next(after, len(self.text)))
+
+    def depth(self, line: Span) -> int:
+        """How far a line is indented."""
+        text = self.of(line)
+        return len(text) - len(text.lstrip())
+
+
+@dataclass
+class _Known:
+    """What follows from the faults so far: the names that are at fault, or all; the lines whose layout was
+    told; what was mended, by its place and its code.
+    """
+
+    gone: set[str] = field(default_factory=set)
+    all_names: bool = False
+    laid_out: set[int] = field(default_factory=set)
+    mended: set[tuple[int, str]] = field(default_factory=set)
+
+
+def _faults(draft: Draft) -> Iterator[Diagnostic]:
+    """The faults of a text, the first one first; none that follows from another."""
+    known = _Known()
+    for number in range(_STEPS):
+        found = _fault(draft)
         if found is None:
-            break
-        error, readable = found
-        words = set(_WORD.findall(error.source.text_of(error.diagnostic.primary.span)))
-        whole = _WHOLE.fullmatch(error.diagnostic.code)
-        if not whole and not words & gone and (not readable or _NAMES.fullmatch(error.diagnostic.code)):
-            told.append(error.diagnostic)
-    return tuple(sorted(told[1:], key=lambda one: one.primary.span.start))
+            return
+        one, readable = found
+        at = one.primary.span.start
+        if number == 0 or _is_new(draft, one, readable, known):
+            yield draft.told(one)
+        if one.code == "duplicate-section" and draft.of(one.primary.span) == "mechanism":
+            yield from _faults(draft.only(0, at))
+            yield from _faults(draft.only(at, len(draft.text)))
+            return
+        place = (draft.place(at), one.code)
+        other = None if _WHOLE.fullmatch(one.code) or place in known.mended else _mended(draft, one, known)
+        if other is None:
+            return
+        known.mended.add(place)
+        if _LAYOUT.fullmatch(one.code):
+            known.laid_out.add(_line_at(draft, at))
+        draft = other
 
 
-def _fault(source: Source) -> tuple[SpecError, bool] | None:
-    """The first fault of a text, and whether the text can be read in spite of it."""
-    readable = False
+def _is_new(draft: Draft, one: Diagnostic, readable: bool, known: _Known) -> bool:
+    """Whether a fault stands for itself."""
+    if _WHOLE.fullmatch(one.code) or draft.is_made(one.primary.span):
+        return False
+    if set(_WORD.findall(draft.of(one.primary.span))) & known.gone:
+        return False
+    if _LAYOUT.fullmatch(one.code) and _line_at(draft, one.primary.span.start) in known.laid_out:
+        return False
+    return not readable or (not known.all_names and _NAMES.fullmatch(one.code) is not None)
+
+
+def _line_at(draft: Draft, place: int) -> int:
+    """Where the line of a place began before all changes."""
+    return draft.place(draft.text.rfind("\n", 0, place) + 1)
+
+
+def _fault(draft: Draft) -> tuple[Diagnostic, bool] | None:
+    """The first fault of a text, and whether the text can be read in spite of it; None where there is none,
+    or one of another file.
+    """
+    source, readable = Source(draft.path, draft.text), False
     try:
         mechanism = parse(source)
         readable = True
         check(source, mechanism)
     except SpecError as error:
-        return error, readable
+        return (error.diagnostic, readable) if error.source == source else None
     return None
+
+
+def _mended(draft: Draft, one: Diagnostic, known: _Known) -> Draft | None:
+    """The text without a fault; None where nothing can be guessed."""
+    span = one.primary.span
+    word = draft.of(span)
+    begins = span.start == 0 or draft.text[span.start - 1] == "\n"
+    plain = word.isidentifier() and draft.text[span.end : span.end + 1] not in ("[", "'", "′")
+    match one.code:
+        case "unknown-name" if plain:
+            known.gone.add(word)
+            return draft.put(span.start, span.end, "1")
+        case "unknown-section" | "missing-section" | "section-order" | "duplicate-section":
+            return _with_sections(draft, one, known)
+        case "missing-indent" if begins:
+            return _indented(draft, span.start)
+        case "unexpected-indent" | "inconsistent-indentation":
+            return _outdented(draft, span.start)
+        case "mixed-indentation":
+            return _without_tabs(draft)
+        case _:
+            return _without(draft, span.start, known, closed=one.code != "unclosed-bracket")
+
+
+def _with_sections(draft: Draft, one: Diagnostic, known: _Known) -> Draft | None:
+    """A misspelt section as it was meant, one that is missing put in, one that is given again joined to the
+    first, one out of place moved.
+    """
+    span = one.primary.span
+    word, block = draft.of(span), draft.block(span.start)
+    if one.code == "unknown-section":
+        meant = _QUOTED.findall(nearest(word, SECTIONS) or "")
+        known.all_names |= not meant
+        return draft.put(span.start, span.end if meant else block.end, meant[0] if meant else "")
+    if one.code == "missing-section":
+        missing = next((name for name in _QUOTED.findall(one.message) if name in SECTIONS), "mechanism")
+        known.all_names |= missing == "program"
+        at_end = span.start >= len(draft.text.rstrip())
+        return (
+            draft.put(span.start, span.start, f"\n{_INSTEAD[missing]}\n")
+            if word in SECTIONS or at_end
+            else None
+        )
+    first = draft.block(one.related[0].span.start)
+    if one.code == "section-order":
+        return draft.moved(block.start, block.end, first.start)
+    if word == "privacy":
+        return draft.put(block.start, block.end, "")
+    body = draft.text.index("\n", span.start) + 1
+    joined = draft.put(span.start, body, "")
+    end = block.end - (body - span.start)
+    return joined.moved(span.start, end, first.end) if first.end < span.start < end else joined
+
+
+def _indented(draft: Draft, start: int) -> Draft:
+    """The text with a line indented as its section is, and with those that follow up to the next section."""
+    before = [line for line in draft.lines() if line.start < start]
+    heads = [number for number, line in enumerate(before) if not draft.depth(line)]
+    depths = [draft.depth(line) for line in before[heads[-1] + 1 :]] if heads else []
+    whole, by = not any(depths), next((each for each in depths if each), 2)
+    lines = [line for line in draft.lines() if line.start == start]
+    for line in draft.below(start):
+        if not draft.depth(line) and draft.of(line).split()[0] in SECTIONS:
+            break
+        if whole or not draft.depth(line):
+            lines.append(line)
+    for line in reversed(lines):
+        draft = draft.put(line.start, line.start, " " * by)
+    return draft
+
+
+def _outdented(draft: Draft, place: int) -> Draft:
+    """The text with a line indented as the one before it is, and those below it with it, as far as they are
+    indented as much.
+    """
+    start = draft.text.rfind("\n", 0, place) + 1
+    (line,) = (each for each in draft.lines() if each.start == start)
+    before = [each for each in draft.lines() if each.start < start and draft.of(each).strip()]
+    by = draft.depth(line) - (draft.depth(before[-1]) if before else 0)
+    lines = [line]
+    for each in draft.below(start):
+        if draft.depth(each) < draft.depth(line):
+            break
+        lines.append(each)
+    for each in reversed(lines):
+        cut = each.start + max(0, by)
+        draft = draft.put(each.start, cut, " " * max(0, -by))
+    return draft
+
+
+def _without_tabs(draft: Draft) -> Draft | None:
+    """The text indented by spaces; None where it does not tell how far."""
+    for width in (4, 2, 8):
+        other = draft
+        for line in reversed(draft.lines()):
+            depth = draft.depth(line)
+            indent = draft.text[line.start : line.start + depth].rstrip("\n")
+            other = other.put(line.start, line.start + len(indent), indent.replace("\t", " " * width))
+        found = _fault(other)
+        if found is None or not _LAYOUT.fullmatch(found[0].code):
+            return other
+    return None
+
+
+def _without(draft: Draft, place: int, known: _Known, closed: bool) -> Draft | None:
+    """The text with another line in the place of one, and of those that brackets, which may not be `closed`,
+    join to it; None where nothing can stand there.
+    """
+    start = draft.text.rfind("\n", 0, place) + 1
+    (line,) = (each for each in draft.lines() if each.start == start)
+    body, end, depth = _body(draft.of(line)), line.end, draft.depth(line)
+    below = draft.below(start)
+    while below and (_open(body) > 0 if closed else draft.depth(below[0]) > depth and not body.endswith(":")):
+        body, end = f"{body} {_body(draft.of(below[0]))}", below.pop(0).end
+    if not body or (closed and _open(body)):
+        return None
+    opens = bool(below) and draft.depth(below[0]) > depth
+    heads = [
+        each
+        for each in draft.lines()
+        if each.start <= start and not draft.depth(each) and _body(draft.of(each))
+    ]
+    section = _body(draft.of(heads[-1])).split()[0] if heads else ""
+    other = _instead(body, section, opens) if depth else _SECTIONS.get(section, section.strip(":"))
+    known.gone |= _given_in(body) - set(_WORD.findall(other))
+    return draft.put(start + depth, end - 1, other)
+
+
+def _body(line: str) -> str:
+    """What a line says."""
+    return line.partition("#")[0].strip()
+
+
+def _open(body: str) -> int:
+    """How many brackets are open after a text."""
+    return len(_OPENING.findall(body)) - len(_CLOSING.findall(body))
 
 
 def _given_in(line: str) -> set[str]:
@@ -87,34 +355,7 @@ def _given_in(line: str) -> set[str]:
     return set(_WORD.findall(head))
 
 
-def _without(text: str, number: int) -> str | None:
-    """The text with another line in the place of this one, as long and as deep; None where nothing can stand
-    there.
-    """
-    lines = text.split("\n")
-    line = lines[number - 1]
-    body = line.partition("#")[0].strip()
-    if not body or len(_OPENING.findall(body)) != len(_CLOSING.findall(body)):
-        return None
-    indent = _depth(line)
-    opens = next((_depth(each) for each in lines[number:] if each.strip()), 0) > indent
-    section = next(
-        (each.split()[0] for each in reversed(lines[:number]) if each.strip() and not _depth(each)), ""
-    )
-    other = _instead(body, section, opens) if indent else _SECTIONS.get(section)
-    if other is not None and not opens and len(other) > len(line) - indent:
-        other = ""  # `pass` is longer than `n++`
-    if other is None or len(other) > len(line) - indent:
-        return None
-    lines[number - 1] = (line[:indent] + other).ljust(len(line))
-    return "\n".join(lines)
-
-
-_SECTIONS = {"privacy": "privacy 1", "expect": "", "mechanism": "mechanism m"}
-
-
-def _depth(line: str) -> int:
-    return len(line) - len(line.lstrip())
+_SECTIONS = {"privacy": "privacy 1", "mechanism": "mechanism m", "expect": "", "use": "", "fun": ""}
 
 
 def _instead(body: str, section: str, opens: bool) -> str:
