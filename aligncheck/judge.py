@@ -20,7 +20,7 @@ from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Use
-from aligncheck.search.attempt import attempt
+from aligncheck.search.attempt import attempt, refuse_default
 from aligncheck.search.witness.fit import guess, refined
 from aligncheck.search.witness.sift import HELPED, more_witnesses
 from aligncheck.search.witness.sorting import with_sorts
@@ -50,8 +50,8 @@ def judge(
     would pass instead. Without `search` for a violation, what is not verified is UNKNOWN. `early`: a few runs
     come first, which is faster where one fails, and slower where all is well.
 
-    Raises SpecError for contradictory `where` clauses (rule 2), for programs with too many paths, and for
-    calls of what is not VERIFIED.
+    Raises SpecError for contradictory `where` clauses (rule 2), for programs with too many paths, for calls
+    of what is not VERIFIED, and for a default that its own clause does not allow.
     """
     return Judge(deadline, explain, search, early).verdict(mechanism, source)
 
@@ -136,8 +136,10 @@ class Judge:
     def with_callees(self, mechanism: Mechanism, source: Source) -> tuple[Mechanism, dict[str, Witness]]:
         """The mechanism with what is known of those that it calls, and the witnesses for these.
 
-        Raises SpecError (`callee-not-verified`) at the `use` line of one that is not VERIFIED.
+        Raises SpecError (`callee-not-verified`) at the `use` line of one that is not VERIFIED, and for a
+        default that its own clause does not allow.
         """
+        refuse_default(mechanism, source)
         witnesses = {}
         for use in mechanism.uses:
             contract = contract_of(use)

@@ -118,6 +118,7 @@ def _refute(job: Job) -> Refutation:
     from aligncheck.language.syntax.read import read_source
     from aligncheck.refutation.findings import Refutation, Unfinished
     from aligncheck.refutation.violation import NoViolation
+    from aligncheck.search.attempt import refuse_default
 
     start = time.monotonic()
     text = ""
@@ -125,6 +126,7 @@ def _refute(job: Job) -> Refutation:
         source = read_source(job.path)
         text = source.text
         mechanism = only_pure(source, checked(source), "the search for violations")
+        refuse_default(mechanism, source)
         fixed = _fixed(mechanism, job.settings)
     except SpecError as error:
         seconds = time.monotonic() - start

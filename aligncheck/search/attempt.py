@@ -37,6 +37,7 @@ from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import expressions_in, has_densities, names_in, statements_in
 from aligncheck.search.discharge.choose import Chosen, choose, paths_of
 from aligncheck.search.discharge.contradiction import contradiction, senseless
+from aligncheck.search.discharge.defaults import misplaced
 from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.maxima import UnsupportedError
@@ -113,7 +114,7 @@ class Attempt:
         inputs that satisfy them), and for clauses of the inputs that make no sense.
         """
         try:
-            _refuse_contradiction(self.mechanism, self.source)
+            refuse_contradiction(self.mechanism, self.source)
         except UnsupportedError as error:
             unsupported = error.advice or _CLAUSE_HELP
             return replace(self, chosen=None, unsupported=unsupported)._unknown(answer, verified)
@@ -232,7 +233,7 @@ class Attempt:
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
-def _refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
+def refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
     """Raises SpecError for `where` clauses that no inputs satisfy (rule 2)."""
     first, *others = contradiction(mechanism) or (None,)
     if first is not None:
@@ -268,6 +269,25 @@ def _refuse_bad_clause(mechanism: Mechanism, source: Source) -> None:
                 f"not for all parameters: {text}",
                 Label(span),
                 help="restrict the parameters with a `where` clause",
+            ),
+        )
+
+
+def refuse_default(mechanism: Mechanism, source: Source) -> None:
+    """Raises SpecError for a default that its own `where` clause does not allow."""
+    found = misplaced(mechanism)
+    if found is not None:
+        item, always = found
+        where = item.where.span if item.where is not None else item.span
+        raise SpecError(
+            source,
+            Diagnostic(
+                "bad-default",
+                f"the default of `{item.name}` is outside of its range"
+                + ("" if always else " for some values of the other parameters"),
+                Label(item.default.span if item.default is not None else item.span),
+                (Label(where, "its range"),),
+                help="write one that the `where` clause allows, or widen the clause",
             ),
         )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -24,6 +25,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.search.attempt import refuse_contradiction
+from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.synthesis.dearest import ONE_PROOF
 from aligncheck.synthesis.put_in import with_alignment
 from aligncheck.synthesis.reading import ONE, ProgramReading
@@ -98,7 +101,8 @@ def find_alignment(
     """An alignment of a spec, whatever its own `align` section says. `deadline` is a `time.monotonic()`
     value.
 
-    Raises SpecError for what is no spec, and for calls of what is not VERIFIED.
+    Raises SpecError for what is no spec, for calls of what is not VERIFIED, and, where nothing is found, for
+    declarations that no inputs satisfy.
     """
     bare = with_alignment(source, ())
     mechanism = only_pure(bare, check(bare, parse(bare)), "the search for alignments")
@@ -109,6 +113,9 @@ def find_alignment(
     except _Over as over:
         found = NoAlignment(search.tally, str(over))
     search.tally.seconds = time.monotonic() - start
+    if isinstance(found, NoAlignment):
+        with suppress(UnsupportedError):
+            refuse_contradiction(mechanism, bare)
     return found
 
 

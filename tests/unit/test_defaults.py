@@ -15,6 +15,7 @@ from aligncheck.compiler.forms import form_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback import ReadError, program_runs
 from aligncheck.execute import CheckedSpec, CompletedRun, RunError, run_file
+from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
@@ -24,6 +25,7 @@ from aligncheck.language.syntax.unparse import unparse
 from aligncheck.refutation.databases import parameter_choices
 from aligncheck.report.release import render_execution
 from aligncheck.runtime import GapNoise, ParameterError
+from aligncheck.search.discharge.defaults import misplaced
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPLIT = "svt_with_gap_theta"
@@ -148,3 +150,30 @@ def test_under_geometric_noise_the_best_split_is_about_the_same() -> None:
 
         near = [formula + change / 1000 for change in range(-10, 11)]
         assert abs(min(near, key=deviation) - formula) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("declared", "at"),
+    [
+        ("th : real, default 2 where 0 < th < 1", "2"),
+        ("k : int where k >= 1\n  th : real, default k where th < 1", "k"),
+        ("k : int where k >= 1\n  th : real, default 1/k where 0 < th < 1", "1/k"),
+        ("k : int where k >= 1\n  th : real, default 1 + sqrt(k) where th < 1", "1 + sqrt(k)"),
+        ("q : queries, sensitivity 1\n  k : int, default 0 where 1 <= k <= len(q)", "0"),
+        ("a : real, default 1 where a < b\n  b : real, default 1/2", "1"),
+        ("k : int where k >= 1\n  th : real, default 1/(1 + cbrt(4*k**2)) where 0 < th < 1", None),
+        ("a : real, default 1 where a < b\n  b : real, default 2", None),
+        ("n : int where n >= 1\n  k : int, default 3 where 1 <= k <= n", None),
+    ],
+)
+def test_a_default_outside_of_its_range_is_an_error_of_the_spec(declared: str, at: str | None) -> None:
+    text = f"mechanism m\ninput\n  {declared}\nprivacy 1\nprogram\n  pass\n"
+    source = Source("m.dp", text)
+    made = check(source, parse(source))
+    if at is None:
+        assert misplaced(made) is None
+    else:
+        with pytest.raises(SpecError) as caught:
+            judge(made, source, deadline=0.0)
+        assert caught.value.diagnostic.code == "bad-default"
+        assert source.text_of(caught.value.diagnostic.primary.span) == at

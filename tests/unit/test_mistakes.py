@@ -185,10 +185,43 @@ program
 """
 
 
-def test_declarations_at_fault_still_declare() -> None:
-    source = Source("pasted.dp", PASTED)
+TWO = """\
+mechanism one
+input
+  c : query, sensitivity 1
+  e : real where e > 0
+privacy ee
+program
+  z ~ Lap(1/e
+  emit a(d + z)
+mechanism two
+imput
+c : query, sensitivity=1
+e : real where e > 0
+privacy epsilon
+program
+  z ~ Lap(1/e)
+   emit a(c + z)
+program
+  for x in vv:
+    emit a(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (PASTED, [3, 4, 6, 9, 10, 11, 12, 13]),
+        (TWO, [5, 7, 8, 9, 10, 11, 11, 13, 16, 17]),
+        (TWO.partition("mechanism two\n")[2], [1, 2, 2, 4, 7, 8, 9]),
+        ("def f(x):\n  return x + 1\n", [1]),
+        ('"""What it\ndoes."""\n' + PASTED, [1, 5, 6, 8, 11, 12, 13, 14, 15]),
+        (PASTED.replace("privacy epsilon\n", "") + "privacy epsilon\n", [3, 4, 8, 9, 10, 11, 12, 14, 14]),
+    ],
+)
+def test_what_is_at_fault_hides_no_other_fault(text: str, lines: list[int]) -> None:
+    source = Source("pasted.dp", text)
     with pytest.raises(SpecError) as caught:
         check(source, parse(source))
     told = (caught.value.diagnostic, *further(caught.value))
-    lines = sorted(source.position(one.primary.span.start)[0] for one in told)
-    assert lines == [3, 4, 6, 9, 10, 11, 12, 13]
+    assert sorted(source.position(one.primary.span.start)[0] for one in told) == lines

@@ -338,7 +338,11 @@ class AlignmentNames:
             advice = (
                 self._reader.joined_index(name, shift.index)
                 or nearest(name, noise)
-                or f"the noise variables are {listed(noise) or 'none'}"
+                or (
+                    f"the noise variables are {listed(noise)}"
+                    if noise
+                    else f"draw it first: `{name} ~ Lap(…)`"
+                )
             )
             self._reader.fail("unknown-noise", f"`{name}` {what}: only noise can be moved", span, help=advice)
         indexed = self._symbols.is_indexed(name)

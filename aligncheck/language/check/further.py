@@ -8,7 +8,7 @@ nothing about names at all where a section was guessed. It explains an error and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -149,18 +149,20 @@ class Draft:
 @dataclass
 class _Known:
     """What follows from the faults so far: the names that are at fault, or all; the lines whose layout was
-    told; what was mended, by its place and its code.
+    told; what was mended, by its place, its code and its words.
     """
 
     gone: set[str] = field(default_factory=set)
     all_names: bool = False
     laid_out: set[int] = field(default_factory=set)
-    mended: set[tuple[int, str]] = field(default_factory=set)
+    mended: set[tuple[int, str, str]] = field(default_factory=set)
 
 
-def _faults(draft: Draft) -> Iterator[Diagnostic]:
-    """The faults of a text, the first one first; none that follows from another."""
-    known = _Known()
+def _faults(draft: Draft, gone: Iterable[str] = ()) -> Iterator[Diagnostic]:
+    """The faults of a text, the first one first; none that follows from another, or is about names that are
+    `gone`.
+    """
+    known = _Known(set(gone))
     for number in range(_STEPS):
         found = _fault(draft)
         if found is None:
@@ -170,10 +172,10 @@ def _faults(draft: Draft) -> Iterator[Diagnostic]:
         if number == 0 or _is_new(draft, one, readable, known):
             yield draft.told(one)
         if one.code == "duplicate-section" and draft.of(one.primary.span) == "mechanism":
-            yield from _faults(draft.only(0, at))
-            yield from _faults(draft.only(at, len(draft.text)))
+            yield from _faults(draft.only(0, at), known.gone)
+            yield from _faults(draft.only(at, len(draft.text)), known.gone)
             return
-        place = (draft.place(at), one.code)
+        place = (draft.place(at), one.code, draft.of(one.primary.span))
         other = None if _WHOLE.fullmatch(one.code) or place in known.mended else _mended(draft, one, known)
         if other is None:
             return
@@ -241,19 +243,19 @@ def _with_sections(draft: Draft, one: Diagnostic, known: _Known) -> Draft | None
     """
     span = one.primary.span
     word, block = draft.of(span), draft.block(span.start)
-    if one.code == "unknown-section":
-        meant = _QUOTED.findall(nearest(word, SECTIONS) or "")
+    meant = _QUOTED.findall(nearest(word, SECTIONS) or "") if word.isidentifier() else []
+    if one.code == "unknown-section" or (meant and word not in SECTIONS):
         known.all_names |= not meant
         return draft.put(span.start, span.end if meant else block.end, meant[0] if meant else "")
     if one.code == "missing-section":
         missing = next((name for name in _QUOTED.findall(one.message) if name in SECTIONS), "mechanism")
         known.all_names |= missing == "program"
-        at_end = span.start >= len(draft.text.rstrip())
-        return (
-            draft.put(span.start, span.start, f"\n{_INSTEAD[missing]}\n")
-            if word in SECTIONS or at_end
-            else None
-        )
+        head = draft.text.find("\nmechanism ", span.start)
+        if missing == "mechanism" and head >= 0:
+            return draft.put(span.start, head + 1, "")
+        if word not in SECTIONS and span.start < len(draft.text.rstrip()):
+            return None
+        return draft.put(span.start, span.start, f"\n{_INSTEAD[missing]}\n")
     first = draft.block(one.related[0].span.start)
     if one.code == "section-order":
         return draft.moved(block.start, block.end, first.start)

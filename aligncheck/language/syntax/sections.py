@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from aligncheck.language.diagnostics import Label, SpecError, fault
@@ -127,12 +128,14 @@ def _no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None)
             help="indent it as far as the other lines of its block" if last in _INDENTED else _ORDER,
         )
     if last is None:
+        headed = re.search(r"^mechanism\b", source.text, re.MULTILINE)
+        below = "make this line a comment, `# …`, or put it in quotes below `mechanism NAME`"
         return fault(
             source,
             "missing-section",
             "a spec begins with `mechanism NAME`",
             first.span,
-            help=hint or "add it as the first line",
+            help=below if headed else hint or "add it as the first line",
         )
     return fault(
         source,

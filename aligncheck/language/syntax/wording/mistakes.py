@@ -270,17 +270,16 @@ def _record(stop: _Stop) -> SpecError | None:
 
 
 def _counted(stop: _Stop) -> SpecError | None:
-    """`c++`."""
-    words = [each.type for each in stop.line[1:3]]
-    if words not in (["PLUS", "PLUS"], ["MINUS", "MINUS"]) or stop.section != "program":
-        return None
-    sign = "+" if words[0] == "PLUS" else "-"
-    return stop.fault(
-        "augmented-assignment",
-        f"there is no `{sign}{sign}`",
-        stop.line[1].span.to(stop.line[2].span),
-        f"write `{stop.first} = {stop.first} {sign} 1`",
-    )
+    """`c++` and `++c`."""
+    for place in (0, 1):
+        signs = stop.line[place : place + 2]
+        if stop.section == "program" and [each.text for each in signs] in (["+", "+"], ["-", "-"]):
+            names = [each.text for each in stop.line[:3] if each.type == "NAME"]
+            name, sign = names[0] if names else "x", signs[0].text
+            what = f"there is no `{sign}{sign}`"
+            span = signs[0].span.to(signs[1].span)
+            return stop.fault("augmented-assignment", what, span, f"write `{name} = {name} {sign} 1`")
+    return None
 
 
 def _appended(stop: _Stop) -> SpecError | None:
