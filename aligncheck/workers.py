@@ -75,6 +75,8 @@ Lost: TypeAlias = Raised | TimedOut | OutOfMemory | Died
 
 Outcome: TypeAlias = Done[Value] | Lost
 
+_AGAIN = 0.01
+"""Seconds after which an alarm rings again that came at a bad moment."""
 _LOOK = 0.1
 """Seconds between two looks at how much memory the workers use."""
 
@@ -239,6 +241,36 @@ def is_lost(frame: FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+class TooLongError(Exception):
+    """The time is over."""
+
+
+@contextlib.contextmanager
+def stopped_after(seconds: float) -> Iterator[None]:
+    """Raises `TooLongError` after so many seconds, where the system has such an alarm: what is stopped so
+    is not always on time by itself. Solvers are interrupted when they come back.
+    """
+    import threading
+
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        if is_lost(frame):
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
+            return
+        raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 # --- in the worker ------------------------------------------------------------------------------------------

@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
 from aligncheck.language.files import exists, opened
-from aligncheck.workers import Died, Done, Lost, Outcome, OutOfMemory, Raised, Supervision, TimedOut, in_order
+from aligncheck.workers import (
+    Died,
+    Done,
+    Lost,
+    Outcome,
+    OutOfMemory,
+    Raised,
+    Supervision,
+    TimedOut,
+    TooLongError,
+    in_order,
+    stopped_after,
+)
 
 if TYPE_CHECKING:
     from aligncheck.compiler.modes import RunMode
@@ -20,8 +32,8 @@ if TYPE_CHECKING:
     from aligncheck.refutation.findings import Refutation
     from aligncheck.verdict import FileResult
 
-GRACE = 5.0
-"""Seconds that a check may overrun its timeout (imports, the last solver call) before it is killed."""
+GRACE = 1.0
+"""Seconds that a check may overrun its timeout (the last solver call) before it is killed."""
 
 STEPS = 1_000
 """Steps of the search for a violation of a spec that is VERIFIED, and as many for the form of it that runs: a
@@ -214,13 +226,25 @@ def _verify(job: tuple[str, float, bool]) -> FileResult:
     from aligncheck.pipeline import Options, verify_file
 
     path, timeout, explain = job
-    deadline = time.monotonic() + timeout
-    result = verify_file(path, Options(timeout=timeout, explain=explain))
-    if not explain:
-        return result
-    from aligncheck.synthesis.dearest import with_dearest
+    start, result = time.monotonic(), None
+    try:
+        with stopped_after(timeout):
+            result = verify_file(path, Options(timeout=timeout, explain=explain))
+            if explain:
+                from aligncheck.synthesis.dearest import with_dearest
 
-    return with_dearest(result, deadline)
+                return with_dearest(result, start + timeout)
+    except TooLongError:
+        return result or _over(path, time.monotonic() - start)
+    return result
+
+
+def _over(path: str, seconds: float) -> FileResult:
+    from aligncheck.verdict import FileResult, Unknown
+
+    message = "nothing had been decided when the time was over"
+    help_ = "allow more time with `--timeout`, or simplify the spec"
+    return FileResult(path, Unknown(None, None, message, None, help=help_), seconds)
 
 
 def result_of(path: str, outcome: Outcome[FileResult]) -> FileResult:

@@ -105,8 +105,8 @@ def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment
         return RefusedSpec(error.source, error.diagnostic)
 
 
-_SHARE = 4
-"""The search for a hint counts its steps; it ends, too, after this part of the time that the file has."""
+_LEAST = 0.2
+"""A search for a hint needs some seconds: it counts its steps, and has the time that the file has left."""
 
 
 def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
@@ -124,9 +124,11 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
 
     if isinstance(verdict, AlignmentFails) and not an_alignment_may_mend(verdict):
         return ()
+    left = timeout - result.seconds
+    if left < _LEAST:
+        return ()
     try:
-        part = timeout / _SHARE
-        found = in_worker(_align, (result.path, part, SHORT), part)
+        found = in_worker(_align, (result.path, left, SHORT), left)
     except CommandError:
         return ()
     match found:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import GRACE, MEMORY, processors, why_lost
 from aligncheck.verdict import AlignmentFails, Unknown
-from aligncheck.workers import Done, Outcome, Supervision, in_order, is_lost
+from aligncheck.workers import Done, Outcome, Supervision, TooLongError, in_order, stopped_after
 
 if TYPE_CHECKING:
     from aligncheck.language.source import Source
@@ -32,8 +31,6 @@ _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
 _PROOF, _PROOF_STEPS = 0.2, 8_000
 """The share of the time for that proof, and its steps where these are counted."""
-_AGAIN = 0.01
-"""Seconds after which an alarm rings again that came at a bad moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,41 +180,10 @@ def _verdict(mechanism: Mechanism, source: Source, options: Options) -> Verdict 
     if options.timeout < 0.1:
         return None
     try:
-        with _stopped_after(options.timeout):
+        with stopped_after(options.timeout):
             return verify(mechanism, source, options)
-    except (SpecError, _TooLong):
+    except (SpecError, TooLongError):
         return None
-
-
-class _TooLong(Exception):  # noqa: N818 - it is an answer
-    """The time is over."""
-
-
-@contextmanager
-def _stopped_after(seconds: float) -> Iterator[None]:
-    """Raises `_TooLong` after so many seconds, where the system has such an alarm: proofs are not always on
-    time. Solvers are interrupted when they come back.
-    """
-    import signal
-    import threading
-
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        if is_lost(frame):
-            signal.setitimer(signal.ITIMER_REAL, _AGAIN)
-            return
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def refuted_after(result: FileResult) -> Refutation | None:

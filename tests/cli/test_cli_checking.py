@@ -45,8 +45,11 @@ def obedient(path: str, options: object) -> FileResult:
             raise MemoryError
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
+        case "slow":
+            time.sleep(1000)
         case "hang":
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
             while True:
                 time.sleep(1000)
         case "interrupt":
@@ -159,6 +162,7 @@ def test_verbose_tells_where_an_unexpected_exception_came_from(
         ("memory", "the check ran out of memory (its limit is 3 GiB)"),
         ("killed", "the process that checked this file was killed (SIGKILL)"),
         ("hang", "the check overran its time limit"),
+        ("slow", "nothing had been decided when the time was over"),
     ],
 )
 def test_a_lost_check_is_unknown_and_the_others_go_on(
@@ -166,7 +170,7 @@ def test_a_lost_check_is_unknown_and_the_others_go_on(
 ) -> None:
     write(folder, {"a.dp": order, "b.dp": "verified", "c.dp": "verified"})
     start = time.monotonic()
-    status, results = verdicts(capsys, ".", "--timeout", "0.2")
+    status, results = verdicts(capsys, ".", "--timeout", "1")
     assert time.monotonic() - start < 5
     assert status == 3
     assert results["./a.dp"]["undecided"]["message"].endswith(message)
