@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import GRACE, MEMORY, processors, why_lost
+from aligncheck.commands.checking import MEMORY, processors, why_lost
 from aligncheck.verdict import AlignmentFails, Unknown
 from aligncheck.workers import Done, Outcome, Supervision, TooLongError, in_order, stopped_after
 
@@ -27,6 +27,10 @@ STEPS = 25_000
 """How much is searched for each file by default: so many steps, the same on every machine (see `Effort`)."""
 BACKSTOP = 180.0
 """Seconds after which the clock ends a search that counts steps: many times what these take at rest."""
+GRACE = 5.0
+"""Seconds that a search may overrun its time (imports, the last probability) before it is killed: it ends by
+itself, and says what it has seen.
+"""
 _FIRST = 0.7
 """The share of the search on its own; then a proof is tried, and followed where it fails."""
 _PROOF, _PROOF_STEPS = 0.2, 8_000

@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aligncheck.commands.refuting import Job, Refuting
+from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.meaning.exact import decimal
 from aligncheck.pipeline import Options, verify_file
 from aligncheck.refutation.findings import name_of
+from aligncheck.refutation.refuter import load
 from aligncheck.refutation.violation import Violation
 from aligncheck.verdict import Verified
 from aligncheck.verdict import name_of as verdict_of
@@ -36,18 +38,22 @@ def main() -> None:
     args = parser.parse_args()
     files = args.paths or sorted(file for folder in FOLDERS for file in folder.rglob("*.dp"))
     reasons = reasons_in(args.reasons)
-    count = {"verified": 0, "refuted": 0, "explained": 0, "open": 0}
+    load()
+    count = {"verified": 0, "refuted": 0, "no spec": 0, "explained": 0, "open": 0}
     print("| spec | verify says | refute says | level, or why not |\n|---|---|---|---|")
     for file, verdict in _not_verified(files, count):
         with Refuting([Job(str(file), {}, None)], jobs=1) as work:
             outcome = next(iter(work)).outcome
         name = _named(file)
-        why = reasons.get(name, "**no reason given**")
-        if isinstance(outcome, Violation):
-            why = _level(outcome)
-        count[
-            "refuted" if isinstance(outcome, Violation) else "explained" if name in reasons else "open"
-        ] += 1
+        match outcome:
+            case Violation():
+                kind, why = "refuted", _level(outcome)
+            case Diagnostic(message=message):
+                kind, why = "no spec", message
+            case _:
+                kind = "explained" if name in reasons else "open"
+                why = reasons.get(name, "**no reason given**")
+        count[kind] += 1
         print(f"| {name} | {verdict} | {name_of(outcome)} | {why} |", flush=True)
     print("\n" + ", ".join(f"{number} {what}" for what, number in count.items()))
 
