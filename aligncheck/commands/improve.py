@@ -122,7 +122,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     # Not before: it costs a verified spec as much as its check.
     from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
 
-    if isinstance(verdict, AlignmentFails) and not an_alignment_may_mend(verdict):
+    if not an_alignment_may_mend(verdict):
         return ()
     left = timeout - result.seconds
     if left < _LEAST:

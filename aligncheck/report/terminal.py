@@ -15,9 +15,10 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
 from aligncheck.meaning.exact import Undecided, absolute, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
+from aligncheck.meaning.interpreter import Finished
 from aligncheck.meaning.replay import Replay, replay, side_by_side
 from aligncheck.meaning.scenario import ScenarioError
 from aligncheck.report.cost import EXACT, CostPart, cost_parts, dearest_text, invariants_of
@@ -292,7 +293,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
     yield Text()
     yield from _advice(canvas, "help", verdict.advice or (() if verdict.help is None else (verdict.help,)))
     yield from _advice(canvas, "note", about_failure(verdict))
-    if verdict.condition in (*_MENDED, Condition.DRAWS, Condition.SCALES):
+    if verdict.condition in (*_MENDED, Condition.SCALES):
         path = "FILE" if source is None else source.path
         yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
@@ -303,6 +304,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
 
 
 _MENDED = (
+    Condition.DRAWS,
     Condition.OUTPUT,
     Condition.SUPPORT,
     Condition.ACYCLIC,
@@ -313,6 +315,10 @@ _MENDED = (
 """The conditions that another alignment could meet."""
 
 _ONLY_THE_ALIGNMENT = "this is about the alignment: the mechanism may still be private under another one"
+_THE_BRANCHES = (
+    "this is about the branches that are taken: the mechanism may still be private under an alignment that "
+    "keeps both runs in the same ones"
+)
 _NO_ALIGNMENT = "there is no line in `align`, so all noise stays as it is on D'"
 _THE_PROGRAM = "this is about the program: no other alignment mends it"
 _THE_LINE = "this is about the `invariant` line: the mechanism may be verified without it"
@@ -326,11 +332,28 @@ _NOT_PRIVATE = (
 )
 
 
-def an_alignment_may_mend(verdict: AlignmentFails) -> bool:
-    """Whether what fails is the alignment, and not the program, whatever its alignment."""
-    at = verdict.primary.span
-    lines = (a.span.start <= at.start < a.span.end for a in verdict.mechanism.align)
-    return verdict.densities is None and (verdict.condition in _MENDED or any(lines))
+def an_alignment_may_mend(verdict: AlignmentFails | Unknown) -> bool:
+    """Whether what fails, or is not decided, is about the alignment, and not about the program whatever its
+    alignment is: where no condition is named it may be. A scale that the program computes may be the same in
+    both runs under an alignment that keeps them in the same branches; not so where the run on D has none.
+    """
+    if isinstance(verdict, AlignmentFails) and verdict.densities is not None:
+        return False
+    if verdict.condition is None or verdict.condition in _MENDED:
+        return True
+    if verdict.mechanism is None or verdict.primary is None:
+        return False
+    at = verdict.primary.span.start
+    if any(line.span.start <= at < line.span.end for line in verdict.mechanism.align):
+        return True
+    body = tuple(statements_in(verdict.mechanism.body))
+    computed = {s.name for s in body if isinstance(s, nodes.Assign)}
+    scales = [
+        e for s in body if isinstance(s, nodes.Sample) and s.span.start <= at < s.span.end for e in s.args
+    ]
+    example = verdict.counterexample if isinstance(verdict, AlignmentFails) else None
+    runs = example is None or isinstance(example.replay.run_d.ended, Finished)
+    return verdict.condition is Condition.SCALES and runs and any(names_in(e) & computed for e in scales)
 
 
 def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
@@ -339,7 +362,8 @@ def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
         return (_of_densities(verdict.condition, verdict.densities),)
     if an_alignment_may_mend(verdict):
         none = () if verdict.mechanism.align else (_NO_ALIGNMENT,)
-        return (*none, _ONLY_THE_ALIGNMENT)
+        branches = verdict.condition in (Condition.DRAWS, Condition.SCALES)
+        return (*none, _THE_BRANCHES if branches else _ONLY_THE_ALIGNMENT)
     others = {Condition.INVARIANT: _THE_LINE, Condition.CALLS: _THE_CALL}
     return (others.get(verdict.condition, _THE_PROGRAM),)
 
