@@ -23,6 +23,7 @@ from aligncheck.language.syntax.nodes import (
     Expr,
     For,
     Gather,
+    Index,
     Indices,
     Input,
     Invoke,
@@ -309,11 +310,9 @@ def _declarations(
                 tests = [Compare(op, Name(name), Number(end + step)) for end in ends if end >= 0]
             case Queries(names, True) if read & set(names):
                 length = Call("len", (Name(names[0]),))
-                least: list[Expr] = [
-                    Number(Fraction(1)),
-                    Number(Fraction(2)),
-                    *(Name(each) for each in whole if each in read),
-                ]
+                entries = {int(at.value) + 1 for at in _entries_at(mechanism, failure.place, names)} or {1, 2}
+                least: list[Expr] = [Number(Fraction(each)) for each in sorted(entries)]
+                least += [Name(each) for each in whole if each in read]
                 tests = [Compare(">=", length, each) for each in least]
             case Parameter() | nodes.PublicVector() | Queries():
                 pass
@@ -323,6 +322,14 @@ def _declarations(
             if not effort.is_over and failure.excluded(changed) and verified(changed, effort):
                 yield f"verified with `{unparse_input(narrower)}`"
                 return
+
+
+def _entries_at(mechanism: Mechanism, place: Span, names: tuple[str, ...]) -> Iterator[Number]:
+    """The entries of some lists that are named by a number at a place."""
+    for e in expressions_in(mechanism):
+        met = e.span.start < place.end and place.start < e.span.end
+        if met and isinstance(e, Index) and e.base in names and isinstance(e.index, Number):
+            yield e.index
 
 
 def _given(failure: Failure, name: str) -> tuple[Fraction, ...]:
@@ -456,11 +463,22 @@ def _larger_claims(
         yield None, ir.scaled(claim, Fraction(2)), None if most is None else ir.scaled(most, Fraction(2))
     elif most is None:
         yield from ((factor, ir.scaled(claim, factor), None) for factor in factors)
+        yield from ((None, canonical(ir.mul(claim, moved)), None) for moved in _sensitivities(theory))
         yield from ((None, bound, None) for bound in _bounds_found(chosen))
     else:
         if times is None:
             yield from ((None, claim, ir.scaled(most, factor)) for factor in factors)
         yield from ((factor, ir.scaled(claim, factor), ir.scaled(most, factor)) for factor in factors)
+
+
+def _sensitivities(theory: Theory) -> Iterator[ir.Term]:
+    """How far the answers move, where parameters say it: noise that leaves it out costs so much more."""
+    for item in theory.mechanism.inputs:
+        if isinstance(item, Queries) and item.sensitivity is not None:
+            parameters = {i.name for i in theory.mechanism.inputs if isinstance(i, Parameter)}
+            named = names_in(item.sensitivity)
+            if named and named <= parameters:
+                yield theory.input_term(item.sensitivity, None)
 
 
 def _by_parameters(theory: Theory) -> Iterator[ir.Term]:

@@ -78,6 +78,8 @@ def _public_scales(mechanism: n.Mechanism) -> Iterator[SmallChange]:
         moved = item.sensitivity
 
         def public(e: n.Expr, name: str = name, moved: n.Expr | None = moved) -> n.Expr:
+            if isinstance(e, n.Call) and e.function == "abs" and isinstance(e.args[0], n.Number):
+                return n.Number(abs(e.args[0].value))
             at = e.ident if isinstance(e, n.Name) else e.base if isinstance(e, n.Index) else ""
             return moved if at == name and moved is not None else e
 
@@ -144,9 +146,11 @@ def _half_of(divisor: n.Expr, numerator: n.Expr) -> n.Expr:
     two = n.Number(Fraction(2))
     if isinstance(divisor, n.Binary) and divisor.op == "*" and divisor.left == two:
         return n.Binary("/", numerator, divisor.right)
-    double = (
-        n.Number(2 * numerator.value) if isinstance(numerator, n.Number) else n.Binary("*", two, numerator)
-    )
+    double: n.Expr = n.Binary("*", two, numerator)
+    if isinstance(numerator, n.Number):
+        double = n.Number(2 * numerator.value)
+    elif isinstance(numerator, n.Binary) and numerator.op == "*" and isinstance(numerator.left, n.Number):
+        double = n.Binary("*", n.Number(2 * numerator.left.value), numerator.right)
     return n.Binary("/", double, divisor)
 
 

@@ -22,7 +22,7 @@ privacy eps
 program
   for i, x in q:
     invariant i >= 0
-    eta[i] ~ Lap(x/eps)
+    eta[i] ~ Lap(3*x/eps)
     emit noisy(value = x + eta[0], other = x)
 
 align
@@ -34,7 +34,7 @@ align
     ("condition", "at", "among"),
     [
         (Condition.INVARIANT, "i >= 0", "without this `invariant`: leave it out"),
-        (Condition.COST, "eps\n\nprogram", "with the scale `2*x/eps` of `eta` in place of `x/eps`"),
+        (Condition.COST, "eps\n\nprogram", "with the scale `6*x/eps` of `eta` in place of `3*x/eps`"),
         (
             Condition.OUTPUT,
             "x)",
