@@ -6,7 +6,7 @@ solver (a logarithm in a `where` clause) is left out, so that some choices may n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -18,7 +18,9 @@ Ground: TypeAlias = Fraction | bool
 
 _SIZES = ((1, 1), (2, 2), (4, 4), (16, 4), (256, 16), (4096, 256), (1 << 20, 1 << 12))
 """Readable values are asked for within these bounds in turn: (greatest size, denominator)."""
-_USUAL = (1, 0, 2)
+_USUAL = (1, 0, 2, -1)
+_OTHERS = 3
+"""So many values of each public number are looked for besides the plainest."""
 _SOLVER_STEPS = 100_000
 """What bounds each question to the solver: its own count, which is the same on every machine."""
 
@@ -60,9 +62,13 @@ def allowed(
     public = {item.name for item in mechanism.inputs if not isinstance(item, nodes.Queries)}
     for name, value in first.items():
         if name in public and name not in fixed and not isinstance(value, bool):
-            other = question.plainest(question.variables[name] != str(value))
-            if other is not None:
+            others: list[Ground] = [value]
+            while len(others) <= _OTHERS:
+                other = question.plainest(question.none_of(name, others))
+                if other is None:
+                    break
                 yield other
+                others.append(other[name])
 
 
 def _z3() -> Any:
@@ -131,6 +137,10 @@ class _InputQuestion:
             self._clauses.append(made(self._value(expr, index)))
         except (_UnsupportedClause, self._z3.Z3Exception):
             return
+
+    def none_of(self, name: str, values: Iterable[Ground]) -> Any:
+        """That an input is none of these."""
+        return self._z3.And(*(self.variables[name] != str(value) for value in values))
 
     def plainest(self, extra: Any) -> dict[str, Ground] | None:
         """Values that are as plain as can be, one input after the other; None where none are found."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, product
+from itertools import chain, islice, product
 from typing import TypeAlias
 
 from aligncheck.language.internal import InternalError
@@ -73,17 +73,12 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
     public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
     blank = dict(_blank(mechanism, length))
     options = [_options(item, length, fixed, blank) for item in public]
-    found: list[Inputs] = []
-    for ranks in _by_sum([len(each) for each in options]):
-        chosen = tuple(
-            (item.name, each[rank]) for item, each, rank in zip(public, options, ranks, strict=True)
-        )
-        if all(_holds(item, {**blank, **dict(chosen)}) for item in public):
-            found.append(chosen)
-            if len(found) == MOST_CHOICES:
-                break
+    found = list(islice(_held(public, options, blank), MOST_CHOICES))
     if not found:
-        return _within_ranges(mechanism, length, fixed, public)
+        ranges = _within_ranges(mechanism, length, fixed, public)
+        wider = [list(dict.fromkeys(each)) for each in zip(*(dict(r).values() for r in ranges), strict=True)]
+        others = islice(_held(public, wider, blank), MOST_CHOICES)
+        return list(dict.fromkeys((*ranges, *others))) if ranges else []
     found = [*_with_defaults(public, blank, fixed, found[0]), *found]
     found += _whole_numbers(public, blank, length, fixed, found)
     for item in public:
@@ -98,6 +93,20 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 ):
                     found.append(chosen)
     return found
+
+
+def _held(
+    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    options: Sequence[Sequence[Input]],
+    blank: Mapping[str, Input],
+) -> Iterator[Inputs]:
+    """The choices among some options that satisfy the `where` clauses, the plainest first."""
+    for ranks in _by_sum([len(each) for each in options]):
+        chosen = tuple(
+            (item.name, each[rank]) for item, each, rank in zip(public, options, ranks, strict=True)
+        )
+        if all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+            yield chosen
 
 
 def _with_defaults(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from aligncheck.refutation.databases import (
     step_at,
     swapped,
 )
+from aligncheck.search.discharge.counterexamples import INTEGERS, groundings
+from aligncheck.search.relational.theory import Theory
 
 PROGRAM = """
 eta ~ Lap(1/eps)
@@ -137,6 +140,16 @@ def test_parameters_keep_their_ranges() -> None:
         assert choice["eps"] > 0  # type: ignore[operator]
     assert choices[0]["eps"] == 1
     assert not parameter_choices(spec, 1, {}), "one answer leaves no k"
+
+
+def test_ranges_without_a_usual_value_give_several() -> None:
+    spec = with_inputs("q : query, sensitivity -Gap\nGap : int where Gap < -3\nT : real where 100 < T < 101")
+    choices = [dict(choice) for choice in parameter_choices(spec, 1, {})]
+    assert len({choice["Gap"] for choice in choices}) > 2
+    assert len({(choice["Gap"], choice["T"]) for choice in choices}) > 5
+    grounds = list(islice(groundings(Theory(spec), {}, INTEGERS), 8))
+    assert {ground["Gap"] < -3 and 100 < ground["T"] < 101 for ground in grounds} == {True}
+    assert len({ground["Gap"] for ground in grounds}) > 1
 
 
 def test_what_is_fixed_stays() -> None:

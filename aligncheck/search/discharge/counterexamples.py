@@ -7,7 +7,7 @@ it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice, product
@@ -294,22 +294,31 @@ def groundings(
     numbers are among `integers`. Where the declared ranges hold none of these, Z3 gives others.
     """
     parameters = [item for item in theory.mechanism.inputs if isinstance(item, Parameter)]
-    pools = [_pool(p, integers) for p in parameters]
-    ranked = sorted(
-        product(*(range(len(p)) for p in pools)), key=lambda ranks: (sum(ranks), max(ranks, default=0))
-    )
-    chosen = [
-        {p.name: pool[r] for p, pool, r in zip(parameters, pools, ranks, strict=True)}
-        for ranks in islice(ranked, 4000)
-    ]
+    usual = {p.name: _pool(p, integers) for p in parameters}
     empty = True
-    for values in chosen:
-        if _is_possible(theory, lengths, values):
-            empty = False
-            yield values
+    for values in _possible_among(theory, lengths, usual):
+        empty = False
+        yield values
     if empty:
-        for values in allowed(theory.mechanism, lengths, {}):
-            yield {p.name: values[p.name] for p in parameters}
+        ranges = list(allowed(theory.mechanism, lengths, {}))
+        pools = {
+            name: tuple(dict.fromkeys((*(v[name] for v in ranges), *pool))) for name, pool in usual.items()
+        }
+        yield from _possible_among(theory, lengths, pools)
+
+
+def _possible_among(
+    theory: Theory, lengths: dict[str, int], pools: Mapping[str, Sequence[Ground]]
+) -> Iterator[dict[str, Ground]]:
+    """Those choices from some pools that satisfy the `where` clauses, the simplest first."""
+    ranked = sorted(
+        product(*(range(len(p)) for p in pools.values())),
+        key=lambda ranks: (sum(ranks), max(ranks, default=0)),
+    )
+    for ranks in islice(ranked, 4000):
+        values = {name: pool[rank] for (name, pool), rank in zip(pools.items(), ranks, strict=True)}
+        if _is_possible(theory, lengths, values):
+            yield values
 
 
 def _is_possible(theory: Theory, lengths: dict[str, int], values: dict[str, Ground]) -> bool:
