@@ -15,10 +15,10 @@ from itertools import islice
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.faults import nearest
 from aligncheck.language.syntax.layout import SECTIONS
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.wording.faults import nearest
 
 MOST = 10
 """So many faults are told of one file."""
