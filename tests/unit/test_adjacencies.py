@@ -18,7 +18,7 @@ from aligncheck.meaning.scenario import Scenario, check_scenario
 
 Moves = Sequence[Fraction]
 SIZES = [Fraction(s, 3) for s in (-3, -1, 0, 1, 3)]
-ALL_MOVES = [tuple(m) for length in (1, 3, 4) for m in itertools.product(SIZES, repeat=length)]
+ALL_MOVES = [tuple(m) for length in (1, 3) for m in itertools.product(SIZES, repeat=length)]
 
 MEANING: dict[Adjacency, Callable[[Moves], bool]] = {
     Adjacency.ALL: lambda m: True,
