@@ -43,6 +43,7 @@ from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.spell import spell
+from aligncheck.search.rewrites import rewrite_for, selection_help
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -210,6 +211,9 @@ class Attempt:
 
     def _unknown_help(self, condition: Condition | None, at: Span, reason: str) -> str:
         """What may help, where nothing is known to be wrong."""
+        rewrite = rewrite_for(reason) if condition in (None, Condition.CALLS) else None
+        if rewrite is not None:
+            return rewrite
         if condition is not Condition.COST or self.unsupported or self._by_densities:
             return self._help(condition, at)
         if reason.endswith("the claim is not negative"):
@@ -423,7 +427,7 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
         case Condition.OUTPUT:
             from aligncheck.search.advice import output_help, records_help
 
-            return records_help(mechanism) or output_help(mechanism, at)
+            return selection_help(mechanism, at) or records_help(mechanism) or output_help(mechanism, at)
         case Condition.SUPPORT:
             return _support_help(mechanism)
         case Condition.ACYCLIC | Condition.INJECTIVE:

@@ -55,6 +55,7 @@ ORDER = (
     "search.discharge",
     "search.witness",
     "search.record_places",
+    "search.rewrites",
     "search.small_changes",
     "search.advice",
     "search.attempt",

@@ -423,7 +423,9 @@ class Reader:
             advice = f"write `{base}`, or draw `{base}[i] ~ …` where each round of a loop draws one"
             self.fail("noise-index", message, expr.span, related=(first,), help=advice)
         draw = n.Index(base, expr.index)
-        if base not in (place.assigned or ()) or (draw in place.local and draw not in place.drawn):
+        of_set = bool(names_in(expr.index) & place.gathered)  # an index with the name of a loop's, perhaps
+        not_yet = draw in place.local and draw not in place.drawn and not of_set
+        if base not in (place.assigned or ()) or not_yet:
             self.fail(
                 "maybe-unassigned",
                 f"`{self.source.text_of(expr.span)}` may not have been drawn {place.where}",
@@ -431,13 +433,14 @@ class Reader:
                 related=(first,),
                 help=self._of_itself() if draw == place.own else "draw it on every path that leads here",
             )
-        if base in place.drawing and names_in(expr.index) & place.gathered:
+        if base in place.drawing and of_set:
             self.fail(
                 "maybe-unassigned",
                 f"the loop around this set is still drawing `{base}`",
                 expr.span,
                 related=(first,),
-                help="put the set after the loop",
+                help="put the set after the loop; a selection in each round, with the noise that it reads, "
+                'is a spec of its own that the loop calls: `use noisy_max from "noisy_max.dp"`',
             )
 
     # --- sets of indices and selections ---

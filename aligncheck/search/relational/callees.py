@@ -19,7 +19,7 @@ from aligncheck.language.syntax.contract import Contract
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.search.relational import ir
 from aligncheck.search.relational.labels import CallRelease, ReleaseAspect
-from aligncheck.search.relational.maxima import Gathered
+from aligncheck.search.relational.maxima import Gathered, UnsupportedError
 from aligncheck.search.relational.to_terms import TermEvaluator
 
 
@@ -111,7 +111,7 @@ class GivenScope:
         raise InternalError("an input clause cannot mention a selection")
 
     def gathered(self, expr: n.Gather, meaning: Gathered) -> tuple[ir.Term, ir.Term]:
-        raise InternalError("an input clause has no maximum over a set: the callee was verified")
+        raise UnsupportedError(expr.span, "a set in the claim of what is called")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,61 @@
+"""What can be written in place of what the kernel has no rule for: a rewrite that works, by the words of its
+refusal, which name the construct. Advice only.
+"""
+
+from __future__ import annotations
+
+from aligncheck.language.source import Span
+from aligncheck.language.syntax.nodes import Assign, For, Gather, Mechanism, While
+from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
+
+REWRITES = {
+    "drawn from two families": "draw each kind of noise under a name of its own, with a line in `align` each",
+    "a claim in δ or ρ": "claim `privacy E`, pure differential privacy",
+    "a set in the claim": "let the called mechanism take what the set is in its claim as a parameter, "
+    "`m : real`, with `b : vector where b[i] <= m`",
+    "`logsumexp` inside a set": "give the sum a name of its own, outside of the set: `s = logsumexp(…)`",
+    "`top` of a filtered set": "write `upto(k, …)`, which selects all indices where there are fewer than k",
+    "put in another's place": "noise on a lattice or on one side of 0 is shifted, by `+=`; `Lap` "
+    "and `Cauchy` noise changes places, or is divided",
+    "is not drawn once, in every run": "draw both outside of branches and loops, without an index, and let "
+    "them change places under a `when`",
+    "a count of records": "keep the number in a variable: `n = n + 1` where a record is emitted",
+    "% of numbers that are not whole": "declare the numbers `int`, or write `x - m*floor(x/m)` for `x % m`",
+    "more than assignments": "let both arms make the same draws and release the same records, before or "
+    "after the `if`",
+    "a probability of the form": "write `Geo(1 - exp(-a))`, where `a` is 1 over the scale",
+    "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`",
+    "draws by densities in a loop": "put the draw into a spec of its own, and call it in the loop: `use NAME "
+    'from "NAME.dp"`',
+}
+"""By words of the refusal."""
+
+_CHOICES = ("argmax", "argmin")
+
+SELECTION = (
+    "a selection in a loop has no rule: put it, with the noise that it reads, into a spec of its own, and "
+    'call that in the loop: `use noisy_max from "noisy_max.dp"`'
+)
+
+
+def rewrite_for(reason: str) -> str | None:
+    """The rewrite for what a refusal names."""
+    return next((advice for words, advice in REWRITES.items() if words in reason), None)
+
+
+def selection_help(mechanism: Mechanism, at: Span) -> str | None:
+    """For what is released in a loop, and was selected in it."""
+    for loop in statements_in(mechanism.body):
+        if not isinstance(loop, For | While):
+            continue
+        inside = list(statements_in(loop.body))
+        found = {
+            s.name
+            for s in inside
+            if isinstance(s, Assign) and isinstance(s.value, Gather) and s.value.function in _CHOICES
+        }
+        read = (e for e in expressions_in(mechanism) if at.start <= e.span.start and e.span.end <= at.end)
+        here = any(s.span.start <= at.start < s.span.end for s in inside)
+        if here and any(found & names_in(e) for e in read):
+            return SELECTION
+    return None

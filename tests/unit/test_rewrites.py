@@ -1,0 +1,116 @@
+"""What the kernel has no rule for is named where it stands, with a rewrite that is verified."""
+
+from __future__ import annotations
+
+import ast
+import time
+from pathlib import Path
+
+import pytest
+
+import aligncheck.kernel
+from aligncheck.judge import judge
+from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.search.rewrites import REWRITES, SELECTION, rewrite_for
+from aligncheck.verdict import Unknown, Verdict, Verified
+
+HEAD = """\
+mechanism m
+input
+  x : query, sensitivity 1
+  q : queries, sensitivity 1
+  t : real
+  k : int where k >= 1
+  ok : bool vector where len(ok) == len(q)
+  eps : real where eps > 0 and len(q) >= k
+privacy eps
+program
+"""
+
+KINDS = (
+    "  if t > 0:\n    eta ~ Lap(1/eps)\n  else:\n    {0} ~ Exp(1/eps)\n  emit done\n",
+    ("eta", "xi"),
+)
+TRIED = {
+    "drawn from two families": KINDS,
+    "% of numbers that are not whole": ("  emit a(v = {0})\n", ("t % 2", "t - 2*floor(t/2)")),
+    "`top` of a filtered set": (
+        "  for j in range(len(q)):\n    xi[j] ~ Lap(2*k/eps)\n"
+        "  w = {0}(k, q[j] + xi[j] for j in q where ok[j] or j < k)\n"
+        "  emit a(v = w[0])\nalign\n  xi[j] += 1 + q[j] - q'[j] when j in w\n",
+        ("top", "upto"),
+    ),
+    "put in another's place": (
+        "  a ~ {0}(1/eps)\n  b ~ {0}(1/eps)\n  emit done(v = a + b)\nalign\n  a = b\n  b = a\n",
+        ("DLap", "Lap"),
+    ),
+    "is not drawn once, in every run": (
+        "  a ~ Lap(1/eps)\n  {0}  b ~ Lap(1/eps)\n  emit done(v = t)\n"
+        "align\n  a = b when t > 0\n  b = a when t > 0\n",
+        ("if t > 0:\n  ", "pass\n"),
+    ),
+    "a probability of the form": ("  eta ~ Geo({0})\n  emit a(v = eta)\n", ("1/k/2", "1 - exp(-eps)")),
+    "`logsumexp` inside a set": (
+        "  w ~ Choose(exp(eps*q[j]/2) for j in q)\n{0}",
+        (
+            "  emit a(v = w, u = max(logsumexp(eps*l for l in range(2)) for j in range(3)))\n",
+            "  s = logsumexp(eps*l for l in range(2))\n  emit a(v = w, u = max(s for j in range(3)))\n",
+        ),
+    ),
+}
+"""A program for each refusal, with what is refused and what is written in its place."""
+NOT_MET = {
+    "a set in the claim": "of a callee, which is a file of its own",
+    "more than assignments": "a private test around draws or records fails at `output` before",
+    "a count of records": "the checker knows the tags",
+    "a claim in δ or ρ": "has rules of its own in the front end",
+    "draws by densities in a loop": "an error of the front end, `misplaced-loop`",
+    "stands alone on the right": "of `top`, an error of the front end; of `argmax`, in sets and arguments",
+}
+
+
+def judged(text: str) -> Verdict:
+    source = Source("m.dp", text)
+    return judge(check(source, parse(source)), source, time.monotonic() + 60, explain=False, search=False)
+
+
+@pytest.mark.parametrize("words", TRIED)
+def test_a_refusal_is_named_and_its_rewrite_is_verified(words: str) -> None:
+    program, (refused, instead) = TRIED[words]
+    found = judged(HEAD + program.replace("{0}", refused))
+    assert isinstance(found, Unknown)
+    assert words in found.message
+    assert found.help == REWRITES[words]
+    found = judged(HEAD + program.replace("{0}", instead))
+    assert isinstance(found, Verified), found
+
+
+def test_every_refusal_of_the_kernel_has_a_rewrite() -> None:
+    """But the one that no spec meets: a route that only a witness names."""
+    assert TRIED.keys() | NOT_MET.keys() == REWRITES.keys()
+    for path in sorted(Path(aligncheck.kernel.__file__).parent.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Reject" and len(node.args) > 2:
+                condition, _, reason = map(ast.unparse, node.args[:3])
+                if condition == "'language'" and reason not in ("'this route'", "text"):
+                    assert rewrite_for(reason) is not None, reason
+
+
+def test_a_selection_in_a_loop_is_told_to_be_called() -> None:
+    noise = "  for j in range(len(q)):\n    xi[j] ~ Lap(2/eps)\n"
+    found = judged(
+        f"{HEAD}{noise}  for i in range(3):\n    w = argmax(q[j] + xi[j] for j in q)\n    emit a(v = w)\n"
+        "align\n  xi[j] += 1 + q[j] - q'[j] when out is a and out[0].v == j\n"
+    )
+    assert isinstance(found, Unknown)
+    assert found.help == SELECTION
+    inside = noise.replace("  for", "    for").replace("    xi[j]", "      xi[i*len(q) + j]")
+    with pytest.raises(SpecError) as caught:
+        judged(
+            f"{HEAD}  for i in range(3):\n{inside}    w = argmax(q[j] + xi[i*len(q) + j] for j in q)\n"
+            "    emit a(v = w)\n"
+        )
+    assert "spec of its own" in (caught.value.diagnostic.help or "")
