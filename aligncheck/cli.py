@@ -583,14 +583,16 @@ exit status:
   3  no repair was found"""
 
 _TUNE_ABOUT = """\
-Prints the value of a parameter between 0 and 1, the share of the budget that
-something gets, that minimises the variance of a released number. The variance is
-computed from the program; the spec must be verified for every value of the
-parameter."""
+Prints what minimises the variance of a released number: the value of a parameter
+between 0 and 1, the share of the budget that something gets, or else the scales of
+the noise in it, so that the claim still holds. The variance is computed from the
+program; the spec must be verified, for every value of the parameter, and is
+verified anew with the scales."""
 
 _TUNE_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck tune specs/adaptive_svt_theta.dp --minimise top.gap --over theta
+{_BRING}  aligncheck tune specs/svt_with_gap.dp --minimise top.gap
 
 exit status:
   0  found
@@ -1033,7 +1035,9 @@ def _declare_tune(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_tune)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
-    parser.add_argument("--over", required=True, metavar="NAME", help="the parameter, `where 0 < NAME < 1`")
+    parser.add_argument(
+        "--over", metavar="NAME", help="the parameter, `where 0 < NAME < 1` (default: the scales themselves)"
+    )
     _add_timeout(parser)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aligncheck.synthesis.find import FoundAlignment, NoAlignment, SearchEffort
     from aligncheck.synthesis.least import LeastClaim
     from aligncheck.synthesis.repair import Repair
-    from aligncheck.synthesis.tune import BestSplit
+    from aligncheck.synthesis.tune import BestScales, BestSplit
     from aligncheck.verdict import FileResult
 
 Job = TypeVar("Job")
@@ -297,9 +297,9 @@ def _fix(job: tuple[str, float]) -> tuple[Source, list[Repair] | None] | Refused
         return RefusedSpec(error.source, error.diagnostic)
 
 
-def tune(path: str, *, timeout: float, minimise: str, over: str) -> int:
-    """Prints the value of a parameter that minimises the variance of `TAG.FIELD`. Returns 0; 1 or 3 where the
-    spec is not verified; 2 where there is no spec, or no such formula.
+def tune(path: str, *, timeout: float, minimise: str, over: str | None) -> int:
+    """Prints the value of a parameter, or the scales, that minimise the variance of `TAG.FIELD`. Returns 0; 1
+    or 3 where the spec is not verified; 2 where there is no spec, or no such formula.
     """
     tag, dot, field = minimise.partition(".")
     if not dot or not tag or not field:
@@ -310,27 +310,40 @@ def tune(path: str, *, timeout: float, minimise: str, over: str) -> int:
     if isinstance(found, str):
         raise CommandError(found)
     if isinstance(found, int):
-        tell(f"`{path}` is not verified: nothing is known to hold for every `{over}`", error=True)
+        tell(f"`{path}` is not verified: nothing is known to hold for other splits", error=True)
         return found
+    if isinstance(found, tuple):
+        from aligncheck.synthesis.repair import diff
+
+        before, best = found
+        tell(*diff(before, best.source), "", f"the variance of `{minimise}` is then {best.variance}")
+        tell("verified with these scales; noise that is not in it keeps its own")
+        return 0
     tell(f"{found.parameter} = {found.value}", "", f"the variance of `{minimise}` is then {found.variance}")
     tell(f"in general {found.formula}", "verified for every value of it, so for this one")
     return 0
 
 
-def _tune(job: tuple[str, float, str, str, str]) -> BestSplit | RefusedSpec | str | int:
+def _tune(
+    job: tuple[str, float, str, str, str | None],
+) -> BestSplit | tuple[Source, BestScales] | RefusedSpec | str | int:
     """In a worker: why there is no formula, or the status of a verdict that is not VERIFIED."""
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.pipeline import Options, verify_source
     from aligncheck.synthesis.formulas import NoFormulaError
-    from aligncheck.synthesis.tune import best_split
+    from aligncheck.synthesis.tune import best_scales, best_split
     from aligncheck.verdict import Verified, exit_status
 
     path, timeout, tag, field, over = job
+    deadline = time.monotonic() + timeout
     try:
-        verdict = verify_source(read_source(path), Options(timeout=timeout, explain=False))
+        source = read_source(path)
+        verdict = verify_source(source, Options(timeout=timeout, explain=False))
         if not isinstance(verdict, Verified):
             return exit_status(verdict)
+        if over is None:
+            return source, best_scales(source, deadline, tag, field)
         return best_split(verdict.mechanism, tag, field, over)
     except SpecError as error:
         return RefusedSpec(error.source, error.diagnostic)

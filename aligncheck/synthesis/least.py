@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial, reduce
 from itertools import product
+from typing import TypeVar
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
@@ -28,11 +29,12 @@ from aligncheck.meaning.interpreter import Input, RunScope, number_of
 from aligncheck.synthesis.dearest import CostOfRun, costs, dearest, verified
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified, times
 from aligncheck.synthesis.put_in import with_claim
-from aligncheck.synthesis.reading import NoiseSite, ProgramReading
+from aligncheck.synthesis.reading import ONE, NoiseSite, ProgramReading
 from aligncheck.synthesis.runs import NO_RUN
 from aligncheck.synthesis.templates import sizes as sizes_of
 from aligncheck.verdict import DearestRun
 
+Form = TypeVar("Form")
 _PROOFS = 8
 _PARTS = 8
 """Claims are tried that are so many parts of the claim, or of its multiples."""
@@ -81,7 +83,7 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
         reading = ProgramReading(mechanism)
         bounds = list(_bounds(mechanism, reading, runs))
         judge = replace(judge, deadline=time.monotonic() + (deadline - time.monotonic()) / 2)
-        free = _forms(bounds, partial(_free, judge, source, reading))
+        free = list(_forms(bounds, partial(_free, judge, source, reading)))
         known = [] if least is None else [least]
         for formula in _forms(bounds, partial(_by_scales, judge, source, reading)):
             if all(_ever_less(source, formula, other, runs) for other in [*known, *formulas]):
@@ -186,7 +188,7 @@ def _smaller_somewhere(reading: ProgramReading, one: n.Expr, other: n.Expr) -> b
 
 def _terms(mechanism: n.Mechanism, reading: ProgramReading, site: NoiseSite) -> Iterator[tuple[int, n.Expr]]:
     """Multiples of sizes, counts and lengths, and of products of two of them."""
-    sizes = [e for e in sizes_of(reading, site) if not isinstance(e, n.Number)]
+    sizes = [e for e in sizes_of(reading, site) if e != ONE]
     sizes = [e for e in sizes if names_in(e) <= reading.inputs - reading.private]
     counts: list[n.Expr] = [
         n.Name(i.name) for i in mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT
@@ -285,16 +287,35 @@ def _plus(one: n.Expr, other: n.Expr) -> n.Expr:
     return n.Binary("+", one, other)
 
 
+def moved_at_most(source: Source, deadline: float) -> dict[str, n.Expr] | None:
+    """How far the alignment of a spec moves each variable in all, so that the sum of these over the scales is
+    a claim that is verified for any scales; None where none was found.
+    """
+    judge = Judge(deadline, explain=False, search=False)
+    mechanism = check(source, parse(source))
+    reading = ProgramReading(mechanism)
+    bounds = list(_bounds(mechanism, reading, costs(mechanism)))
+
+    def tried(chosen: Sequence[tuple[str, n.Expr]]) -> tuple[tuple[str, n.Expr], ...] | None:
+        return None if _free(judge, source, reading, chosen) is None else tuple(chosen)
+
+    return next((dict(chosen) for chosen in _forms(bounds, tried)), None)
+
+
 def _forms(
     bounds: list[tuple[str, list[tuple[Fraction, n.Expr]]]],
-    made: Callable[[Sequence[tuple[str, n.Expr]]], str | None],
-) -> list[str]:
-    """The verified claims with one term for each variable, the closest first."""
+    made: Callable[[Sequence[tuple[str, n.Expr]]], Form | None],
+) -> Iterator[Form]:
+    """What is made of one term for each variable, the closest first, each once."""
     if not bounds or any(not terms for _, terms in bounds):
-        return []
+        return
     choices = product(
         *([(name, term, _grows(term), slack) for slack, term in terms] for name, terms in bounds)
     )
     ordered = sorted(choices, key=lambda c: (sum(each[2] for each in c), sum(each[3] for each in c)))
-    found = (made([each[:2] for each in choice]) for choice in ordered[:_PROOFS])
-    return list(dict.fromkeys(claim for claim in found if claim is not None))
+    seen = set()
+    for choice in ordered[:_PROOFS]:
+        form = made([each[:2] for each in choice])
+        if form is not None and form not in seen:
+            seen.add(form)
+            yield form

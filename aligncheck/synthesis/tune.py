@@ -1,5 +1,5 @@
-"""How a budget is best split: the value of a public parameter that minimises the variance of a released
-number.
+"""How a budget is best split: the value of a public parameter, or the scales, that minimise the variance of a
+released number.
 
 The variance is computed from the program: the released number is a linear expression in independent noise,
 and the variance of each noise follows from its scale. Nothing is known of any mechanism; the split holds for
@@ -8,14 +8,21 @@ the claim because the spec is verified for every value of the parameter.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from aligncheck.judge import Judge
+from aligncheck.language.check import check
 from aligncheck.language.families import Family, Lattice, Slope
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
+from aligncheck.synthesis.least import moved_at_most
 from aligncheck.synthesis.reading import ProgramReading
 
 
@@ -47,6 +54,20 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
     """
     import sympy
 
+    found: Any = sympy.Integer(0)
+    for sample, weight in _weights(reading, tag, field):
+        found += _rational(weight) * to_sympy(over_inputs(reading, sample.args[0])) ** 2
+    return found
+
+
+def _rational(value: Fraction) -> Any:
+    import sympy
+
+    return sympy.Rational(value.numerator, value.denominator)
+
+
+def _weights(reading: ProgramReading, tag: str, field: str) -> list[tuple[n.Sample, Fraction]]:
+    """The draws in a released number, and how often the square of the scale is in its variance."""
     values = [
         each.value
         for emit in reading.emits
@@ -61,24 +82,105 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
     for variable in drawn:
         if len({(s.family, s.args) for s in samples if s.name == variable}) > 1:
             raise NoFormulaError(f"`{variable}` is drawn in more than one way")
-    found: Any = sympy.Integer(0)
-    seen = 0
+    found = []
     for part, k in reading.form(values[0]).items():
         name = part.ident if isinstance(part, n.Name) else part.base if isinstance(part, n.Index) else None
         if name not in drawn:
             if reading.noisy(names_in(part)):
                 raise NoFormulaError(f"`{tag}.{field}` is no linear expression in noise")
             continue
-        sample = drawn[name]
-        squares = _squares(sample.family)
+        squares = _squares(drawn[name].family)
         if squares is None:
-            raise NoFormulaError(f"no variance is known here of `{sample.family.value}` noise")
-        seen += 1
-        scale = to_sympy(over_inputs(reading, sample.args[0]))
-        found += sympy.Rational(k.numerator, k.denominator) ** 2 * squares * scale**2
-    if not seen:
+            raise NoFormulaError(f"no variance is known here of `{drawn[name].family.value}` noise")
+        found.append((drawn[name], k**2 * squares))
+    if not found:
         raise NoFormulaError(f"there is no noise in `{tag}.{field}`")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class BestScales:
+    """`scales` of the noise, by variable, minimise `variance` subject to the claim of the spec; `source` is
+    the spec with them, which is verified.
+    """
+
+    scales: tuple[tuple[str, str], ...]
+    variance: str
+    source: Source
+
+
+def best_scales(source: Source, deadline: float, tag: str, field: str) -> BestScales:
+    """The scales that minimise the variance of a released number.
+
+    *Claim*: of all scales with `sum c_v/s_v = B` the sum of `w_v s_v^2` is least at
+    `s_v = c_v (1 + sum y_u)/(y_v B)` with `y_v = cbrt(c_v^2 w_v/(c_1^2 w_1))`, so `y_1 = 1`; it is then
+    `(sum cbrt(c_v^2 w_v))^3/B^2`.
+    *Why*: with the shares `x_v = c_v/s_v` it is the sum of `c_v^2 w_v/x_v^2`, which is convex and grows
+    without bound at the ends; at the least point the slopes `c_v^2 w_v/x_v^3` are equal.
+    Here `c_v` is how far v is moved in all, `w_v` how often the square of its scale is in the variance, and B
+    the claim less what other noise costs, which stays as it is. Raises SpecError, and NoFormulaError where
+    there is no such formula, or the spec with these scales is not verified.
+    """
+    import sympy
+
+    mechanism = check(source, parse(source))
+    reading = ProgramReading(mechanism)
+    weights: dict[str, Fraction] = {}
+    for sample, weight in _weights(reading, tag, field):
+        weights[sample.name] = weights.get(sample.name, Fraction(0)) + weight
+    moved = None if mechanism.uses else moved_at_most(source, deadline)
+    if moved is None:
+        raise NoFormulaError("no claim by free scales was found, which the budget is split by")
+    if not weights.keys() & moved.keys() or weights.keys() - moved.keys():
+        raise NoFormulaError(f"noise in `{tag}.{field}` is not moved, so that it costs nothing")
+    samples = {s.name: s for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
+    budget = to_sympy(mechanism.privacy if mechanism.most is None else mechanism.most)
+    for name in moved.keys() - weights.keys():
+        budget -= to_sympy(moved[name]) / to_sympy(over_inputs(reading, samples[name].args[0]))
+    parts = {v: to_sympy(moved[v]) ** 2 * _rational(weight) for v, weight in weights.items()}
+    first = next(iter(parts))
+    roots = {v: sympy.cbrt(sympy.cancel(part / parts[first])) for v, part in parts.items()}
+    names = {v: reading.fresh(f"y_{v}") for v in parts}
+    named = {v: 1 if root == 1 else sympy.Symbol(names[v], positive=True) for v, root in roots.items()}
+    whole = sum(named.values())
+    budget = sympy.cancel(budget)
+    scales = {v: str(to_sympy(moved[v]) * whole / (named[v] * budget)) for v in parts}
+    lines = [f"{names[v]} = {_root_text(root)}" for v, root in roots.items() if root != 1]
+    text = _with_scales(source, mechanism, scales, lines)
+    if not verified(Judge(deadline, explain=False, search=False), text):
+        raise NoFormulaError(
+            f"the spec is not verified with the scales {_listed(scales)} where {_listed(lines)}"
+        )
+    least = sum(sympy.cbrt(part) for part in parts.values()) ** 3 / budget**2
+    return BestScales(tuple(scales.items()), str(sympy.simplify(least)), text)
+
+
+def _listed(parts: Iterable[str] | Mapping[str, str]) -> str:
+    if isinstance(parts, Mapping):
+        parts = [f"{name} ~ {scale}" for name, scale in parts.items()]
+    return ", ".join(f"`{part}`" for part in parts)
+
+
+def _root_text(root: Any) -> str:
+    """The cube root as the text of a spec."""
+    import sympy
+
+    return str(root) if root.is_Rational else f"cbrt({sympy.cancel(root**3)})"
+
+
+def _with_scales(
+    source: Source, mechanism: n.Mechanism, scales: Mapping[str, str], lines: Sequence[str]
+) -> Source:
+    """The text with other scales, and lines before the first statement."""
+    text = source.text
+    drawn = [s for s in statements_in(mechanism.body) if isinstance(s, n.Sample) and s.name in scales]
+    for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
+        span = s.args[0].span
+        text = text[: span.start] + scales[s.name] + text[span.end :]
+    start = mechanism.body[0].span.start
+    line = text.rindex("\n", 0, start) + 1
+    before = text[line:start]
+    return Source(source.path, text[:line] + "".join(f"{before}{each}\n" for each in lines) + text[line:])
 
 
 def best_split(mechanism: n.Mechanism, tag: str, field: str, parameter: str) -> BestSplit:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import statistics
+import time
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,11 @@ from aligncheck.cli import main
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
+from aligncheck.pipeline import Options, verify_source
 from aligncheck.synthesis.formulas import NoFormulaError
 from aligncheck.synthesis.reading import ProgramReading
-from aligncheck.synthesis.tune import best_split, variance_of
+from aligncheck.synthesis.tune import best_scales, best_split, variance_of
+from aligncheck.verdict import Verified
 
 PROJECT = Path(__file__).parents[2]
 ADAPTIVE, MONOTONE = "specs/adaptive_svt_theta.dp", "specs/adaptive_svt_theta_monotone.dp"
@@ -87,6 +91,52 @@ def test_the_variance_is_that_of_samples() -> None:
 def test_what_has_no_best_split_is_refused(field: str, parameter: str, why: str) -> None:
     with pytest.raises(NoFormulaError, match=why):
         best_split(parse(Source("m", SPEC.format(size=1, times=1))), "r", field, parameter)
+
+
+THRESHOLD = """mechanism found
+input
+  answers : queries, sensitivity 3
+  level : real
+  budget : real where budget > 0
+privacy budget
+program
+  low ~ Exp(6/budget)
+  for j, x in answers:
+    high[j] ~ Lap(12/budget)
+    if x + high[j] >= level + low:
+      emit seen(by = x + high[j] - low)
+      break
+    else:
+      emit not_seen
+align
+  low += 3
+  high[j] += 3 + answers[j] - answers'[j]   when out[j] is seen
+"""
+
+
+def test_free_scales_are_those_of_a_numeric_minimum() -> None:
+    """Under `3/a + 6/b = budget` the variance `a^2 + 2 b^2`, which is computed here by hand, is least."""
+    found = best_scales(Source("m", THRESHOLD), time.monotonic() + 60, "seen", "by")
+
+    def variance(share: float) -> float:
+        return (3 / share) ** 2 + 2 * (6 / (1 - share)) ** 2
+
+    assert float(Fraction(eval(found.variance, {"budget": 1}))) == pytest.approx(
+        min(variance(share / 10_000) for share in range(1, 10_000)), rel=1e-6
+    )
+    assert "low ~ Exp(" in found.source.text
+    assert isinstance(verify_source(found.source, Options(explain=False)), Verified)
+
+
+def test_free_scales_split_the_sparse_vector_as_the_dissertation_does(exhaustive: bool) -> None:
+    if not exhaustive:
+        pytest.skip("the splits by theta are the same")
+    path = str(PROJECT / "specs/svt_with_gap.dp")
+    found = best_scales(read_source(path), time.monotonic() + 60, "top", "gap")
+    for k in (1, 2, 7):
+        y = (1 / (4 * k**2)) ** (1 / 3)
+        scale = eval(dict(found.scales)["eta"], {"k": k, "eps": 1, "y_eta": y})
+        assert 1 / scale == pytest.approx(1 / (1 + (4 * k**2) ** (1 / 3)), rel=1e-10)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
