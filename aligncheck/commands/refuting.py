@@ -114,7 +114,6 @@ def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
 
 def _refute(job: Job) -> Refutation:
     from aligncheck.language.check.further import checked
-    from aligncheck.language.check.scope import only_pure
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.refutation.findings import Refutation, Unfinished
@@ -126,7 +125,7 @@ def _refute(job: Job) -> Refutation:
     try:
         source = read_source(job.path)
         text = source.text
-        mechanism = only_pure(source, checked(source), "the search for violations")
+        mechanism = checked(source)
         refuse_default(mechanism, source)
         fixed = _fixed(mechanism, job.settings)
     except SpecError as error:

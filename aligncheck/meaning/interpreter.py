@@ -20,6 +20,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import Contract, contract_of
+from aligncheck.language.syntax.walk import claimed_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ONE, Number, Undecided, Value
 
@@ -136,7 +137,7 @@ class Emitted:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """One call of a mechanism: what its inputs got, what it released, and the ε that it spent."""
+    """One call of a mechanism: what its inputs got, what it released, and the ε, or the ρ, that it spent."""
 
     name: str
     mechanism: str
@@ -871,7 +872,9 @@ class Machine:
         use = next(use for use in self._mechanism.uses if use.name == statement.mechanism)
         contract = contract_of(use)
         given = tuple((each.name, self._argument(each.value)) for each in statement.arguments)
-        spent = number_of(contract.claim, RunScope(dict(given), self.scope.tally))
+        claim = contract.mechanism.claim
+        asked = contract.claim if isinstance(claim, nodes.Pure) else claimed_in(claim)[0]
+        spent = number_of(asked, RunScope(dict(given), self.scope.tally))
         number = self._called.get(statement.name, 0)
         self._called[statement.name] = number + 1
         site = CallSite(statement.name, number, contract, given, statement.span)

@@ -348,7 +348,8 @@ def _refuted(source: Source, violation: Violation) -> Iterator[Block]:
         Bar("P(M(D') in E)", float(on_d_prime.lower), float(on_d_prime.upper), interval_text(on_d_prime)),
     ]
     if factor is not None:
-        low, high = float(on_d_prime.lower) * factor, float(on_d_prime.upper) * factor
+        more = 0.0 if violation.delta is None else float(decimal(violation.delta, 17))
+        low, high = (float(end) * factor + more for end in (on_d_prime.lower, on_d_prime.upper))
         bars.insert(1, Bar("what the claim allows at most", low, high, f"about {high:.4g}"))
     yield BarChart("How likely E is", tuple(bars))
     if violation.trace is not None:
@@ -358,6 +359,8 @@ def _refuted(source: Source, violation: Violation) -> Iterator[Block]:
 def _exp(violation: Violation) -> float | None:
     from math import exp
 
+    if violation.delta is None:
+        return None
     power = float(decimal(violation.claim, 17))
     return exp(power) if power < 100 else None
 

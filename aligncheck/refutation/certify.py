@@ -2,7 +2,7 @@
 
 Both probabilities are enclosed anew, at a precision that grows until the enclosures decide; the comparison is
 made with the bounds that count against the violation: the lower one on D, the upper one on D', and an upper
-bound of exp(claim).
+bound of what is claimed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
-from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.claims import Granted, granted_for
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
+from aligncheck.refutation.levels import best_order
 from aligncheck.refutation.pair_search import Candidate
 from aligncheck.refutation.probability import probability
 from aligncheck.refutation.violation import LossKind, StrongestSeen, Violation
@@ -30,24 +31,28 @@ _FINE = 1 << 64
 def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Violation | None:
     """The violation that a candidate is, or None where it is none, or none that can be certified in time.
 
-    *Claim*: P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E), so the mechanism is not claim-DP. *Why sound*: D and D'
-    are legal inputs and adjacent (`check_scenario`, exact); the bounds on the probabilities are rigorous
-    (`probability`); exp(claim) is bounded from above.
+    *Claim*: P(M(D) ∈ E) > exp(ε) P(M(D') ∈ E) + δ, so the mechanism is not (ε, δ)-DP (in a pure claim δ is
+    0); or the Rényi divergence of some order α between the two answers to whether E happened, which are
+    post-processing, is more than αρ, so it is not ρ-zCDP. *Why sound*: D and D' are legal inputs and
+    adjacent (`check_scenario`, exact); the bounds on the probabilities are rigorous (`probability`); what is
+    claimed is bounded from above.
     """
     scenario, event = candidate.scenario, candidate.event
     if not legal(mechanism, scenario):
         return None
     try:
-        claim = claim_for(mechanism, scenario, event)
+        claim = granted_for(mechanism, scenario, event)
         for precision in _PRECISIONS:
             on_d, on_d_prime = (
                 _probability(mechanism, scenario.parameters, data, event, precision, effort)
                 for data in (scenario.data, scenario.data_prime)
             )
             if exceeds(on_d, on_d_prime, claim):
-                level = level_of(on_d, on_d_prime)
+                level = level_of(on_d, on_d_prime, claim)
                 kind = LossKind.IMPOSSIBLE if level is None else LossKind.FINITE
-                return Violation(scenario, event, on_d, on_d_prime, claim, level, kind)
+                return Violation(
+                    scenario, event, on_d, on_d_prime, claim.amount, level, kind, delta=_delta(claim)
+                )
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         return None
     return None
@@ -59,16 +64,20 @@ def seen(mechanism: Mechanism, candidate: Candidate, level: float, effort: Effor
     Raises `Stopped`, `Undecided` or `Undefined` where there is no claim for its event.
     """
     scenario, event = candidate.scenario, candidate.event
-    claim = claim_for(mechanism, scenario, event)
+    claim = granted_for(mechanism, scenario, event)
     try:
         on_d, on_d_prime = (
             _probability(mechanism, scenario.parameters, data, event, _PRECISIONS[0], effort)
             for data in (scenario.data, scenario.data_prime)
         )
-        sure = level_of(on_d, on_d_prime) if legal(mechanism, scenario) else None
+        sure = level_of(on_d, on_d_prime, claim) if legal(mechanism, scenario) else None
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         sure = None
-    return StrongestSeen(scenario, event, level, claim, sure)
+    return StrongestSeen(scenario, event, level, claim.amount, sure, _delta(claim))
+
+
+def _delta(claim: Granted) -> Number | None:
+    return None if claim.concentrated else claim.delta
 
 
 def _probability(
@@ -78,35 +87,65 @@ def _probability(
     return probability(mechanism, inputs, event, precision=precision, effort=effort)
 
 
-def exceeds(on_d: Ball, on_d_prime: Ball, claim: Number) -> bool:
-    """Whether P > exp(claim) P' for every P in the first enclosure and every P' in the second."""
+def exceeds(on_d: Ball, on_d_prime: Ball, claim: Granted) -> bool:
+    """Whether the claim is exceeded for every P in the first enclosure and every P' in the second."""
     import flint
 
+    if claim.concentrated:
+        try:
+            level = level_of(on_d, on_d_prime, claim)
+        except Undecided:
+            return False
+        return level is None or level > _above(claim.amount)
+    left = on_d.lower - _above(claim.delta)
     if on_d_prime.is_zero:
-        return on_d.is_positive
+        return left > 0
     with flint.ctx.workprec(256):
-        factor = _ball(_above(claim)).exp()
-        return bool(_ball(on_d.lower) > factor * _ball(on_d_prime.upper))
+        factor = _ball(_above(claim.amount)).exp()
+        return bool(_ball(left) > factor * _ball(on_d_prime.upper))
 
 
-def level_of(on_d: Ball, on_d_prime: Ball) -> Fraction | None:
-    """A rational number below ln(P/P'), by less than 2^-60 or so but for the widths of the enclosures; None
-    where P' is 0, so that there is no bound.
+def level_of(on_d: Ball, on_d_prime: Ball, claim: Granted) -> Fraction | None:
+    """A rational number below the level that is shown (see `levels`), for ε by less than 2^-60 or so but for
+    the widths of the enclosures; None where there is no bound.
 
-    Raises `Undecided` where P may be 0.
+    Raises `Undecided` where P may be 0, or not more than δ.
     """
     import flint
 
+    left = on_d.lower - _above(claim.delta)
+    if not left > 0:
+        raise Undecided("the event may be impossible, or no likelier than δ")
     if on_d_prime.is_zero:
         return None
-    if not on_d.is_positive:
-        raise Undecided("the event may be impossible")
     with flint.ctx.workprec(128):
-        ratio = (_ball(on_d.lower) / _ball(on_d_prime.upper)).log()
-        lowest = (ratio * _FINE).lower().floor().unique_fmpz()
+        shown = (
+            _divergence(on_d.lower, on_d_prime.upper)
+            if claim.concentrated
+            else (_ball(left) / _ball(on_d_prime.upper)).log()
+        )
+        lowest = (shown * _FINE).lower().floor().unique_fmpz()
         if lowest is None:
             raise Undecided("the ratio is out of reach")
         return Fraction(int(lowest), _FINE)
+
+
+def _divergence(p: Fraction, q: Fraction) -> Any:
+    """d/α for the Rényi divergence d of order α between coins with these probabilities, for an α of which it
+    is great. It rises with p and falls with q where p >= q, since then both coins come apart.
+    """
+    if p < q or q == 1:
+        raise Undecided("the event is no likelier")
+    exact_order = Fraction(best_order(_log(p), _log(q)))
+    order, one, other = _ball(exact_order), _ball(p), _ball(q)
+    moment = one**order * other ** (1 - order)
+    if p < 1:
+        moment += (1 - one) ** order * (1 - other) ** (1 - order)
+    return moment.log() / (order - 1) / order
+
+
+def _log(value: Fraction) -> float:
+    return float(_ball(value).log())
 
 
 def _above(number: Number) -> Fraction:

@@ -1,6 +1,9 @@
-"""What a spec claims for an event: the ε that must not be exceeded."""
+"""What a spec claims for an event: the ε that must not be exceeded, beside a δ; or the ρ."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
 
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
@@ -23,8 +26,29 @@ class _Released(RunScope):
         return self._records
 
 
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What a claim grants an event: ε beside δ, or, where it is `concentrated`, ρ."""
+
+    amount: Number
+    delta: Number = Fraction(0)
+    concentrated: bool = False
+
+
+def granted_for(mechanism: nodes.Mechanism, scenario: Scenario, event: Event) -> Granted:
+    """What the `privacy` line grants an event, on inputs that are legal. Raises `Stopped`."""
+    match mechanism.claim:
+        case nodes.Pure():
+            return Granted(claim_for(mechanism, scenario, event))
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            scope = _Released(scenario, ())
+            return Granted(number_of(epsilon, scope), number_of(delta, scope))
+        case nodes.Concentrated(rho=rho):
+            return Granted(number_of(rho, _Released(scenario, ())), concentrated=True)
+
+
 def claim_for(mechanism: nodes.Mechanism, scenario: Scenario, event: Event) -> Number:
-    """The ε that the `privacy` line grants an event, on inputs that are legal.
+    """The ε that a pure claim grants an event, on inputs that are legal.
 
     A claim that depends on the output (its record count, its tags) is the same for all outputs of an event
     that names every record; for any other event its bound is what counts. Raises `Stopped` where the line has

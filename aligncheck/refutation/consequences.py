@@ -33,8 +33,11 @@ def explained(
 ) -> Violation:
     """The violation with all that can be said about it with that effort.
 
-    `others` are the best candidates for other lengths.
+    `others` are the best candidates for other lengths. Of claims with a δ, or in ρ, a run that ends in the
+    event is all.
     """
+    if not isinstance(mechanism.claim, nodes.Pure):
+        return replace(violation, trace=trace_of(mechanism, violation.scenario, violation.event, effort))
     if violation.kind is LossKind.FINITE:
         violation = _without_bound(mechanism, violation, effort) or violation
     violation = replace(violation, trace=trace_of(mechanism, violation.scenario, violation.event, effort))

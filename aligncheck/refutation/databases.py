@@ -15,6 +15,7 @@ from typing import TypeAlias
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Sort
+from aligncheck.language.syntax.walk import names_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
@@ -34,6 +35,8 @@ _RANKS = 5
 
 _REALS = tuple(Fraction(text) for text in ("0", "1", "1/2", "2", "1/4", "4", "-1", "1/8"))
 _POSITIVE = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "2", "1/8", "4", "7/4"))
+_CHANCES = (Fraction(1, 50), Fraction(1, 1000), Fraction(1, 8))
+"""For what a δ is made of."""
 _INTEGERS = tuple(Fraction(value) for value in (0, 1, 2, 3, -1))
 _COUNTS = tuple(Fraction(value) for value in (1, 2, 3, 4))
 _TRUTHS = (True, False)
@@ -72,7 +75,14 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
     """
     public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
     blank = dict(_blank(mechanism, length))
-    options = [_options(item, length, fixed, blank) for item in public]
+    claim = mechanism.claim
+    chances = names_in(claim.delta) if isinstance(claim, nodes.Approximate) else frozenset()
+    options = [
+        list(_CHANCES)
+        if item.name in chances and item.name not in fixed
+        else _options(item, length, fixed, blank)
+        for item in public
+    ]
     found = list(islice(_held(public, options, blank), MOST_CHOICES))
     if not found:
         ranges = _within_ranges(mechanism, length, fixed, public)

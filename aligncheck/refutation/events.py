@@ -9,6 +9,9 @@ from typing import TypeAlias
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Value
 
+_MOST_SHOWN = 12
+"""Alternatives that are written out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Between:
@@ -57,7 +60,39 @@ class Raises:
     """
 
 
-Event: TypeAlias = CompleteOutput | Raises
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of these outputs, no two of which can be the same (see `disjoint`)."""
+
+    outputs: tuple[CompleteOutput, ...]
+
+
+Event: TypeAlias = CompleteOutput | Raises | OneOf
+
+
+def disjoint(one: CompleteOutput, other: CompleteOutput) -> bool:
+    """Whether no run can end in both: as far as that is plain from how many records there are, their tags,
+    and values that differ.
+    """
+    if not (one.complete and other.complete):
+        return False
+    if len(one.records) != len(other.records):
+        return True
+    pairs = list(zip(one.records, other.records, strict=True))
+    return any(left.tag != right.tag or _differ(left, right) for left, right in pairs)
+
+
+def _differ(left: RecordPattern, right: RecordPattern) -> bool:
+    """Whether a field has two values: numbers that are rational, truth values, indices."""
+    others = dict(right.fields)
+    for name, part in left.fields:
+        match part, others.get(name):
+            case Exactly(value=Fraction() | int() as value), Exactly(value=Fraction() | int() as wanted):
+                if value != wanted:
+                    return True
+            case _:
+                pass
+    return False
 
 
 def describe(event: Event) -> str:
@@ -65,6 +100,10 @@ def describe(event: Event) -> str:
     match event:
         case Raises():
             return "the run raises an error"
+        case OneOf(outputs=outputs):
+            shown = [f"[{describe(output)}]" for output in outputs[:_MOST_SHOWN]]
+            more = len(outputs) - len(shown)
+            return "one of: " + ", ".join([*shown, *([f"… {more} more"] if more else [])])
         case CompleteOutput(records=(), complete=True):
             return "no record"
         case CompleteOutput(records=records, complete=complete):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log
 
@@ -11,9 +12,10 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.claims import claim_for
+from aligncheck.refutation.claims import granted_for
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
+from aligncheck.refutation.levels import level
 from aligncheck.refutation.probability import probability, shapes
 
 _BITS = 64
@@ -23,6 +25,19 @@ _PATIENCE = 4
 _SLOW = 0.5
 _LONG = 1_000
 """Seconds, or where only steps are counted steps, after which one probability is given up in a search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """A claim about: ε beside δ, or ρ."""
+
+    amount: float
+    delta: float
+    concentrated: bool
+
+    def level(self, on_d: float, on_d_prime: float) -> float:
+        """See `levels.level`."""
+        return level(on_d, on_d_prime, self.delta, concentrated=self.concentrated)
 
 
 class Meter:
@@ -103,10 +118,12 @@ class Meter:
             return []
         return [event for event, _ in sorted(found, key=lambda pair: -pair[1].upper)[:most]]
 
-    def claim(self, scenario: Scenario, event: Event) -> float | None:
+    def claim(self, scenario: Scenario, event: Event) -> Allowance | None:
         """The claim about; None where it has no value."""
         try:
-            return approximately(claim_for(self.mechanism, scenario, event))
+            granted = granted_for(self.mechanism, scenario, event)
+            delta = approximately(granted.delta)
+            return Allowance(approximately(granted.amount), delta, granted.concentrated)
         except (Stopped, Undecided, Undefined):
             return None
 

@@ -34,6 +34,7 @@ _WORTH = 2e-3
 """A gain of less than this, in units of the claim, is not followed."""
 _SMALLEST = Fraction(1, 8)
 _LARGEST = Fraction(1 << 12)
+_FINER = [Fraction(2) ** power for power in range(3, -5, -1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,9 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """`level` is close to ln(P/P') with P > P', infinite where P' is 0; `claim` the ε that was claimed."""
+    """`level` is what the event shows (see `levels`), about; infinite where no claim would do. `claim` is the
+    ε, or the ρ, that was claimed.
+    """
 
     candidate: Candidate
     level: float
@@ -76,8 +79,8 @@ def score(meter: Meter, candidate: Candidate) -> Scored | None:
     if on_d == on_d_prime == -math.inf:
         return None
     if on_d < on_d_prime:
-        return Scored(Candidate(swapped(scenario), event), on_d_prime - on_d, claim)
-    return Scored(candidate, on_d - on_d_prime, claim)
+        return Scored(Candidate(swapped(scenario), event), claim.level(on_d_prime, on_d), claim.amount)
+    return Scored(candidate, claim.level(on_d, on_d_prime), claim.amount)
 
 
 def best_neighbour(meter: Meter, scenario: Scenario, event: Event) -> Scored | None:
@@ -258,6 +261,27 @@ def _along(meter: Meter, best: Scored, coordinate: _Coordinate, steps: dict[obje
         steps[coordinate.key] = step / 2
         return found
     steps[coordinate.key] = step / 4
+    return best
+
+
+def sharpened(meter: Meter, best: Scored) -> Scored:
+    """The best candidate that ever smaller moves of its intervals lead to. Beside a δ, or under a claim in ρ,
+    an event is not the better the farther out it lies.
+    """
+    for step in _FINER:
+        better: Scored | None = best
+        while better is not None and best.level < math.inf:
+            best = better
+            better = next(
+                (
+                    found
+                    for coordinate in _coordinates(best.candidate, meter.mechanism)
+                    if isinstance(coordinate.key, tuple) and isinstance(coordinate.key[0], int)
+                    for sign in (1, -1)
+                    if (found := _pushed(meter, best, coordinate, sign * step)) is not None
+                ),
+                None,
+            )
     return best
 
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from aligncheck.effort import Effort
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning.interpreter import Function, Input
-from aligncheck.refutation.enclosure import Ball, Tail
-from aligncheck.refutation.events import CompleteOutput, Event
+from aligncheck.refutation.enclosure import Ball, NotComputable, Tail
+from aligncheck.refutation.events import CompleteOutput, Event, OneOf, disjoint
 from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.formula import formula
 from aligncheck.refutation.integration import enclosed
@@ -40,7 +41,10 @@ def probability(
     as it takes. Raises `NotComputable` and `OutOfTime`; `ValueError` where an input has no value.
     """
     step = _steps_of(effort)
-    ways = list(Execution(mechanism, inputs, event, functions, step).ways())
+    outputs = event.outputs if isinstance(event, OneOf) else (event,)
+    if isinstance(event, OneOf) and not all(disjoint(*pair) for pair in combinations(event.outputs, 2)):
+        raise NotComputable("some of the outputs may be the same")
+    ways = [way for each in outputs for way in Execution(mechanism, inputs, each, functions, step).ways()]
     return enclosed(ways, precision, step)
 
 

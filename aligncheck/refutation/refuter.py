@@ -29,12 +29,14 @@ from aligncheck.refutation.pair_search import (
     grown,
     length_of,
     score,
+    sharpened,
     simplified,
     spread,
     unit_of,
 )
 from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.trial_outputs import free_numbers, outputs_of
+from aligncheck.refutation.unions import united
 from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen
 
 SECONDS = 4.0
@@ -48,7 +50,7 @@ _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
 _OUTPUTS = 48
 """So many different outputs are looked at for each database."""
-_BESIDE, _APART = 5, 3
+_BESIDE, _APART, _UNITED = 5, 3, 3
 _RUNS, _MORE_RUNS, _AROUND = 5, 30, 5
 _EACH = 3
 """So many choices of whole numbers are looked at for each length before any others are."""
@@ -323,6 +325,7 @@ class _Hunt:
                 self._consider(far)
                 if self._is_over():
                     return
+        self._unite(pairs, events)
         found.sort(key=lambda pair: -pair[1].score)
         for _, far in found[:1]:
             self._consider(climbed(self._meter, far))
@@ -342,6 +345,17 @@ class _Hunt:
                 return
         self._halfway(start, [near.candidate.event for near, _ in found[:_CUT]])
 
+    def _unite(self, pairs: Sequence[Scenario], events: Sequence[Event]) -> None:
+        """Several outputs together: beside a δ, or under a claim in ρ, they may show more than each does."""
+        if isinstance(self._mechanism.claim, nodes.Pure):
+            return
+        tried = [united(self._meter, pair, events) for pair in pairs[:_UNITED]]
+        for one in tried:
+            self._consider(one)
+        best = max((one for one in tried if one is not None), key=_score, default=None)
+        if best is not None and best is self._best and best.level < math.inf:
+            self._consider(climbed(self._meter, best, rounds=1))
+
     def _only_beside(self, pairs: Sequence[Scenario], known: frozenset[Event]) -> None:
         """Outputs that a neighbour has, but not the database itself."""
         for pair in pairs[1:_BESIDE]:
@@ -354,6 +368,8 @@ class _Hunt:
     def _cut(self, near: Scored, uncut: float) -> None:
         """Restrict the released numbers, and see how far that leads."""
         best = with_cuts(self._meter, near)
+        if not isinstance(self._mechanism.claim, nodes.Pure):
+            best = sharpened(self._meter, best)
         if best.score > near.score + _WORTH:
             best = best if best.level == math.inf else spread(self._meter, best)
             self._consider(best)

@@ -18,7 +18,7 @@ from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import Number, Undecided, Undefined, Value
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, Raises
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, OneOf, Raises
 from aligncheck.refutation.execution import Execution, SymbolicPath
 from aligncheck.refutation.violation import Trace
 
@@ -165,6 +165,8 @@ def ends_in(run: interpreter.Run, event: Event) -> bool:
     match event:
         case Raises():
             return isinstance(run.ended, interpreter.Fault)
+        case OneOf(outputs=outputs):
+            return any(ends_in(run, output) for output in outputs)
         case CompleteOutput(records=records, complete=complete):
             if complete and (
                 not isinstance(run.ended, interpreter.Finished) or len(run.output) != len(records)

@@ -57,11 +57,12 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E), with rigorous bounds on both probabilities.
+    """P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E) + δ, with rigorous bounds on both probabilities; or, where
+    `delta` is None, a divergence of more than the claim, which is a ρ (see `levels`).
 
     `scenario` holds the parameters, D and D', which are adjacent as declared. `level` is a rational number
-    below ln(P/P'), None where P' is 0: every smaller ε is violated, too. `trace` is how E arises, where such
-    a run was found.
+    below ln((P - δ)/P'), None where P' is 0: every smaller ε is violated, too, at that δ. `trace` is how E
+    arises, where such a run was found.
     """
 
     scenario: Scenario
@@ -74,12 +75,14 @@ class Violation:
     family: tuple[Grown, ...] = ()
     formula: ClosedForms | None = None
     trace: Trace | None = None
+    delta: Number | None = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
 class StrongestSeen:
-    """The strongest ratio that was seen, not more than the claim: `level` is close to ln(P/P'), and
-    `certified` a rational number below it by rigorous bounds, where these were found.
+    """The strongest ratio that was seen, not more than the claim: `level` is close to ln((P - δ)/P'), and
+    `certified` a rational number below it by rigorous bounds, where these were found. Where `delta` is None
+    these are divergences, in units of ρ.
     """
 
     scenario: Scenario
@@ -87,6 +90,7 @@ class StrongestSeen:
     level: float
     claim: Number
     certified: Fraction | None = None
+    delta: Number | None = Fraction(0)
 
 
 class Ended(Enum):

@@ -125,15 +125,7 @@ def violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
     yield "E", describe(violation.event)
     yield "P(M(D) in E)", interval_text(violation.on_d)
     yield "P(M(D') in E)", interval_text(violation.on_d_prime)
-    claim = decimal(violation.claim, _DIGITS)
-    factor = _exp_text(violation.claim)
-    if violation.level is None:
-        yield "ratio", f"unbounded, where exp(claim) is {factor} (claim = {claim})"
-    else:
-        yield (
-            "ratio",
-            f"at least {_exp_text(violation.level)}, where exp(claim) is {factor} (claim = {claim})",
-        )
+    yield from _ratio(violation)
     yield "violated", _violated(violation)
     if violation.formula is not None:
         formula = violation.formula
@@ -148,13 +140,31 @@ def violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
     yield "how far", _HOW_FAR[violation.kind]
 
 
+def _ratio(violation: Violation) -> Iterator[tuple[str, str]]:
+    """What is compared with the claim."""
+    claim = decimal(violation.claim, _DIGITS)
+    if violation.delta is None:
+        shown = "unbounded" if violation.level is None else f"at least {_down(violation.level)}"
+        yield "divergence", f"{shown} times its order α, of whether E happened (claim: ρ = {claim})"
+        return
+    factor = f"exp(claim) is {_exp_text(violation.claim)} (claim = {claim})"
+    less = violation.delta != 0
+    if less:
+        yield "δ", f"{decimal(violation.delta, _DIGITS)}, of which the first probability has more"
+    name = "ratio without δ" if less else "ratio"
+    shown = "unbounded" if violation.level is None else f"at least {_exp_text(violation.level)}"
+    yield name, f"{shown}, where {factor}"
+
+
 def _violated(violation: Violation) -> str:
+    sign = "ρ" if violation.delta is None else "ε"
+    beside = " beside this δ" if violation.delta else ""
     if violation.level is None:
-        return "every ε, however large"
+        return f"every {sign}, however large{beside}"
     times = ""
     if isinstance(violation.claim, Fraction) and violation.claim > 0:
         times = f" ({decimal(violation.level / violation.claim, 4)} times the claim)"
-    return f"every ε up to {_down(violation.level)}{times}"
+    return f"every {sign} up to {_down(violation.level)}{beside}{times}"
 
 
 _HOW_FAR = {
@@ -178,10 +188,7 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     if strongest is not None:
         yield from canvas.hanging(
             Text("strongest ratio seen: ", style="bold"),
-            prose(
-                f"exp({strongest.level:.4g}), within the exp({decimal(strongest.claim, 4)}) "
-                f"that `{unparse_claim(mechanism)}` allows"
-            ),
+            prose(f"{_strength(strongest)} that `{unparse_claim(mechanism)}` allows"),
         )
         facts = [*_databases(strongest.scenario), ("E", describe(strongest.event))]
         yield from _facts(canvas, facts)
@@ -204,6 +211,13 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     more += [f"`--set {public}=VALUE` tries one value of `{public}`"] if public is not None else []
     if more:
         yield from canvas.hanging(Text("help: ", style="bold green"), prose(", and ".join(more)))
+
+
+def _strength(strongest: StrongestSeen) -> str:
+    level, claim = f"{strongest.level:.4g}", decimal(strongest.claim, 4)
+    if strongest.delta is None:
+        return f"a divergence of {level} times its order, within the {claim}"
+    return f"exp({level}){' without δ' if strongest.delta else ''}, within the exp({claim})"
 
 
 _TIGHT = Fraction(1, 10**9)
@@ -348,6 +362,7 @@ def _violation_document(source: Source, violation: Violation) -> Json:
         "probability": _interval_document(violation.on_d),
         "probability_prime": _interval_document(violation.on_d_prime),
         "claim": value_text(violation.claim),
+        "delta": None if violation.delta is None else value_text(violation.delta),
         "level": None if violation.level is None else _float_below(violation.level),
         "kind": violation.kind.value,
         "family": [{"what": one.what, "level": _float_below(one.level)} for one in violation.family],
@@ -389,5 +404,6 @@ def _strongest_document(outcome: NoViolation) -> Json | None:
         "event": describe(strongest.event),
         "level": strongest.level,
         "claim": value_text(strongest.claim),
+        "delta": None if strongest.delta is None else value_text(strongest.delta),
         "certified": None if strongest.certified is None else _float_below(strongest.certified),
     }

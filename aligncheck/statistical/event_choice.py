@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.statistical.features import Column, columns_of
-from aligncheck.statistical.output_events import Event, OneOf
+from aligncheck.statistical.output_events import AnyOf, Event
 from aligncheck.statistical.outputs import Outputs
 from aligncheck.statistical.plan import Bar
 
@@ -151,7 +151,7 @@ def _unions(column: Column, n: int, levels: Sequence[Bar]) -> _Family:
     ]
 
     def event(at: int) -> Event:
-        return (OneOf(tuple(column.condition(cell, cell + 1) for cell in chosen[at])),)
+        return (AnyOf(tuple(column.condition(cell, cell + 1) for cell in chosen[at])),)
 
     sums = [np.array([counts[list(cells)].sum() for cells in chosen]) for counts in (counts1, counts2)]
     return _Family(sums[0], sums[1], event)

@@ -96,13 +96,13 @@ class WholeOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class AnyOf:
     """At least one of these holds."""
 
     conditions: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Within | WholeOutput | OneOf
+Condition: TypeAlias = Within | WholeOutput | AnyOf
 
 Event: TypeAlias = tuple[Condition, ...]
 """All of these hold."""
@@ -147,7 +147,7 @@ def holds(event: Event, outputs: Outputs) -> NDArray[np.bool_]:
                 seen &= (values >= low) & (values < high)
             case WholeOutput(entries=entries):
                 seen &= _equal(outputs, entries)
-            case OneOf(conditions=conditions):
+            case AnyOf(conditions=conditions):
                 none = np.zeros(outputs.runs, dtype=np.bool_)
                 seen &= reduce(np.logical_or, (holds((each,), outputs) for each in conditions), none)
     return seen
@@ -234,7 +234,7 @@ def _described(condition: Condition, listed: bool) -> str:
     match condition:
         case WholeOutput(entries=entries):
             return f"output = [{_entries(entries)}]" if listed else f"output = {_entries(entries)}"
-        case OneOf(conditions=conditions):
+        case AnyOf(conditions=conditions):
             shown = [_described(each, listed) for each in conditions[:_MOST_ALTERNATIVES]]
             more = len(conditions) - len(shown)
             return "one of: " + ", ".join([*shown, *([f"… {more} more"] if more else [])])

@@ -18,6 +18,7 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.interpreter import Inputs
 from aligncheck.refutation.certify import exceeds
+from aligncheck.refutation.claims import Granted
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.pair_search import length_of
 from aligncheck.refutation.refuter import Aim, refute
@@ -59,7 +60,9 @@ def test_what_is_expected_to_be_refuted_is(path: Path) -> None:
     found = searched(named(path), ENOUGH, any_will_do=True)
     assert isinstance(found, Violation)
     assert legal(mechanism, found.scenario)
-    assert exceeds(found.on_d, found.on_d_prime, found.claim)
+    concentrated = found.delta is None
+    granted = Granted(found.claim, found.delta or Fraction(0), concentrated)
+    assert exceeds(found.on_d, found.on_d_prime, granted)
     assert (found.level is None) is found.on_d_prime.is_zero is (found.kind is LossKind.IMPOSSIBLE)
     if found.trace is not None:
         assert ends_in(found.trace.on_d, found.event)

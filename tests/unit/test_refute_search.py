@@ -17,6 +17,7 @@ from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
+from aligncheck.refutation.claims import Granted
 from aligncheck.refutation.databases import legal, parameter_choices, starting_databases
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
@@ -58,25 +59,28 @@ def exactly(value: Fraction) -> Ball:
     return Ball(value, value)
 
 
+ANY = Granted(Fraction(1))
+
+
 def test_a_ratio_exceeds_a_claim_only_if_its_worst_bounds_do() -> None:
     half, tenth = Fraction(1, 2), Fraction(1, 10)
-    assert exceeds(exactly(half), exactly(tenth), Fraction(1))
-    assert not exceeds(exactly(half), exactly(tenth), Fraction(2))
-    assert not exceeds(Ball(tenth, half), exactly(tenth), Fraction(1))
-    assert not exceeds(exactly(half), Ball(Fraction(0), half), Fraction(1))
-    assert not exceeds(exactly(tenth), exactly(tenth), Fraction(0)), "equal is not more"
-    assert exceeds(exactly(tenth), exactly(Fraction(0)), Fraction(10**6))
-    assert not exceeds(Ball(Fraction(0), half), exactly(Fraction(0)), Fraction(1))
+    assert exceeds(exactly(half), exactly(tenth), Granted(Fraction(1)))
+    assert not exceeds(exactly(half), exactly(tenth), Granted(Fraction(2)))
+    assert not exceeds(Ball(tenth, half), exactly(tenth), Granted(Fraction(1)))
+    assert not exceeds(exactly(half), Ball(Fraction(0), half), Granted(Fraction(1)))
+    assert not exceeds(exactly(tenth), exactly(tenth), Granted(Fraction(0))), "equal is not more"
+    assert exceeds(exactly(tenth), exactly(Fraction(0)), Granted(Fraction(10**6)))
+    assert not exceeds(Ball(Fraction(0), half), exactly(Fraction(0)), Granted(Fraction(1)))
     smallest = Fraction(1, 1 << 4000)
-    assert exceeds(exactly(3 * smallest), exactly(smallest), Fraction(1))
-    assert not exceeds(exactly(2 * smallest), exactly(smallest), Fraction(1))
+    assert exceeds(exactly(3 * smallest), exactly(smallest), Granted(Fraction(1)))
+    assert not exceeds(exactly(2 * smallest), exactly(smallest), Granted(Fraction(1)))
 
 
 def test_a_level_is_a_lower_bound() -> None:
-    level = level_of(Ball(Fraction(1, 2), Fraction(3, 4)), Ball(Fraction(1, 8), Fraction(1, 4)))
+    level = level_of(Ball(Fraction(1, 2), Fraction(3, 4)), Ball(Fraction(1, 8), Fraction(1, 4)), ANY)
     assert level is not None
     assert 0 <= math.log(2) - float(level) < 1e-12
-    assert level_of(exactly(Fraction(1, 2)), exactly(Fraction(0))) is None
+    assert level_of(exactly(Fraction(1, 2)), exactly(Fraction(0)), ANY) is None
 
 
 def test_only_neighbours_get_a_certificate() -> None:

@@ -12,6 +12,7 @@ from scipy.stats import binom
 
 from aligncheck.statistical.event_choice import choose
 from aligncheck.statistical.output_events import (
+    AnyOf,
     Average,
     Count,
     Difference,
@@ -23,7 +24,6 @@ from aligncheck.statistical.output_events import (
     Last,
     Least,
     Length,
-    OneOf,
     WholeOutput,
     Within,
     describe,
@@ -81,8 +81,8 @@ def test_events_hold_where_they_should() -> None:
         ((WholeOutput(("False", "False", None)),), [1, 0, 0, 0, 0]),
         ((WholeOutput(("True", 1.5, None)),), [0, 1, 0, 0, 0]),
         ((WholeOutput(()),), [0, 0, 0, 1, 0]),
-        ((OneOf((WholeOutput(()), Within(Length(), 1.0, 1.5))),), [0, 0, 1, 1, 0]),
-        ((OneOf(()),), [0] * 5),
+        ((AnyOf((WholeOutput(()), Within(Length(), 1.0, 1.5))),), [0, 0, 1, 1, 0]),
+        ((AnyOf(()),), [0] * 5),
         ((WholeOutput(("False",) * 9),), [0] * 5),
         ((Within(Count("True"), 1.0, math.inf), Within(Last(), 3.0, math.inf)), [0, 0, 0, 0, 1]),
     ]
@@ -100,7 +100,7 @@ def test_events_hold_where_they_should() -> None:
         ((Within(Length(), 3.0, float(np.nextafter(5, 9))),), "3 <= length <= 5"),
         ((Within(Last(), float(np.nextafter(0, 9)), 2.5),), "0 < last number < 2.5"),
         ((WholeOutput(("True", None, 3.0)),), "output = [True, a number, 3]"),
-        ((OneOf((WholeOutput(()), WholeOutput(("True",)))),), "one of: output = [], output = [True]"),
+        ((AnyOf((WholeOutput(()), WholeOutput(("True",)))),), "one of: output = [], output = [True]"),
         (
             (Within(Count("'top'"), 1.0, math.inf), Within(Least(), -math.inf, 0.0)),
             "count of 'top' >= 1 and least number < 0",
@@ -199,7 +199,7 @@ def test_with_a_delta_categories_are_put_together() -> None:
 
     (choice,) = choose(sampled(False), sampled(True), [(0.0, 0.08)])
     assert choice is not None
-    assert isinstance(choice.event[0], OneOf)
+    assert isinstance(choice.event[0], AnyOf)
     c1, c2 = (
         int(holds(choice.event, sampled(changed)).sum()) for changed in (choice.swapped, not choice.swapped)
     )
