@@ -21,6 +21,7 @@ from typing import Any
 
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.runtime.errors import AnswersError, MechanismError, MissingOpenDPError, ParameterError
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, of_group
 from aligncheck.runtime.mechanism import FloatMechanism, Mechanism, QueryInfo
 
 _OWN = ("budget", "testing_seed")
@@ -31,7 +32,7 @@ class Closeness:
     """What an OpenDP metric says, and how many steps between neighbours lead from one database to another.
 
     Attributes:
-        metric: `linf`, `monotone linf`, `l1`, `absolute` or `discrete`.
+        metric: `linf`, `monotone linf`, `l1`, `l2`, `absolute` or `discrete`.
         whole: answers, and with them distances, are integers.
         step: the distance that one step covers; None: any two databases are neighbours.
     """
@@ -61,18 +62,20 @@ class Closeness:
 def measurement(
     cls: type[Mechanism], *, whole: bool = False, size: int | None = None, **parameters: Any
 ) -> Any:
-    """The mechanism as an OpenDP measurement under `max_divergence`, pure differential privacy.
+    """The mechanism as an OpenDP measurement: under `max_divergence` where its claim is in ε, under
+    `approximate(max_divergence)` where it is in ε and δ, under `zero_concentrated_divergence` where in ρ.
 
     Each invocation makes a new object and runs it once. The input is a list of floats (of integers with
     `whole`, or where the spec declares integers), one number where the mechanism takes one answer; the output
     is the mechanism's `Result`. The metric follows from the adjacency that was proved:
 
     * `all`: L∞. Data at distance at most Δ are neighbours. For a larger d_in, m = ceil(d_in/Δ) steps lead
-      from q to q', over the points q + (q' - q) j/m: none moves an answer by more than Δ. The losses of the
-      steps add up (group privacy), so the map gives m times the claim. Over integers these points are rounded
-      down, and so is Δ: of a difference of at most m Δ each step then makes at most Δ.
+      from q to q', over the points q + (q' - q) j/m: none moves an answer by more than Δ. The map gives the
+      loss of m steps (group privacy, see `losses.of_group`): in ε m times the claim. Over integers these
+      points are rounded down, and so is Δ: of a difference of at most m Δ each step then makes at most Δ.
     * `monotone`: L∞ with OpenDP's `monotonic`, by the same steps, which all go the same way.
-    * `l1`: L1, by the same steps; over integers the answers move by units, Δ of them in a step.
+    * `l1`: L1, by the same steps; over integers the answers move by units, Δ of them in a step. `l2`: L2,
+      over the reals.
     * `one`: L1 over integers (`whole`), for Δ >= 1: at most d_in units move, one in a step. Over the reals
       any number of answers could move a little each, and no metric of OpenDP bounds how many. `two` likewise,
       with two units in a step for Δ >= 2.
@@ -107,7 +110,7 @@ def measurement(
     made = cls(**parameters)
     if made.bound is None:
         raise MechanismError("what a run may spend depends on how many answers there are")
-    close, claim = closeness(made, whole), Fraction(made.bound)
+    close, claim = closeness(made, whole), made.loss
     query = made.spec.queries[0]
     if close.metric == "discrete" and query.vector and size is None:
         raise MechanismError("`size` is needed: lists of other lengths are no neighbours")
@@ -118,10 +121,10 @@ def measurement(
             raise AnswersError(query.name, f"has {len(answers)} answers, not the declared {size}")
         return run([_exact(answer) for answer in answers] if query.vector else _exact(answers))
 
-    def privacy_map(d_in: Any) -> float:
-        return loss(claim, close.steps(d_in))
+    def privacy_map(d_in: Any) -> Any:
+        return privacy_loss(claim, close.steps(d_in))
 
-    return _measurement(close, query, size, release, privacy_map)
+    return _measurement(close, query, size, release, privacy_map, claim)
 
 
 def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
@@ -148,16 +151,37 @@ def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
     raise MechanismError(f"no metric of OpenDP expresses the adjacency `{query.adjacency}`{advice}")
 
 
-def loss(claim: Fraction, steps: int | None) -> float:
-    """The claim, that many times, as the least float that is not below it."""
-    if steps is None:
-        return math.inf
-    exact = claim * steps
+def privacy_loss(claim: Loss, steps: int | None) -> float | tuple[float, float]:
+    """What a claim says over so many steps, as OpenDP writes it: the least floats that are not below."""
+    whole = None if steps is None else of_group(claim, steps)
+    match claim:
+        case PureLoss():
+            return math.inf if not isinstance(whole, PureLoss) else loss(whole.epsilon)
+        case ConcentratedLoss():
+            return math.inf if not isinstance(whole, ConcentratedLoss) else loss(whole.rho)
+        case ApproximateLoss():
+            if not isinstance(whole, ApproximateLoss):
+                return math.inf, 1.0
+            return loss(whole.epsilon), loss(whole.delta)
+
+
+def loss(exact: Fraction) -> float:
+    """The least float that is not below a number."""
     try:
         nearest = float(exact)
     except OverflowError:
         return math.inf
     return nearest if nearest >= exact else math.nextafter(nearest, math.inf)
+
+
+def _measure(dp: Any, claim: Loss) -> Any:
+    match claim:
+        case PureLoss():
+            return dp.max_divergence()
+        case ApproximateLoss():
+            return dp.approximate(dp.max_divergence())
+        case ConcentratedLoss():
+            return dp.zero_concentrated_divergence()
 
 
 def _exact(answer: Any) -> Any:
@@ -169,7 +193,8 @@ def _measurement(
     query: QueryInfo,
     size: int | None,
     release: Callable[[Any], Any],
-    privacy_map: Callable[[Any], float],
+    privacy_map: Callable[[Any], Any],
+    claim: Loss,
 ) -> Any:
     try:
         import opendp.prelude as dp
@@ -183,13 +208,14 @@ def _measurement(
         "linf": lambda: dp.linf_distance(T=kind),
         "monotone linf": lambda: dp.linf_distance(T=kind, monotonic=True),
         "l1": lambda: dp.l1_distance(T=kind),
+        "l2": lambda: dp.l2_distance(T=kind),
         "absolute": lambda: dp.absolute_distance(T=kind),
         "discrete": dp.discrete_distance,
     }
     return dp.m.make_user_measurement(
         input_domain=dp.vector_domain(entry, size=size) if query.vector else entry,
         input_metric=metrics[close.metric](),
-        output_measure=dp.max_divergence(),
+        output_measure=_measure(dp, claim),
         function=release,
         privacy_map=privacy_map,
     )

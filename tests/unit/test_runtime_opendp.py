@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from textwrap import dedent
@@ -21,7 +22,14 @@ from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, Mechanism, MechanismError, MissingOpenDPError, ParameterError, Result
-from aligncheck.runtime.opendp import Closeness, closeness, loss, measurement
+from aligncheck.runtime.losses import (
+    ApproximateLoss,
+    ConcentratedLoss,
+    Currency,
+    PureLoss,
+    tight_epsilon_of,
+)
+from aligncheck.runtime.opendp import Closeness, closeness, loss, measurement, privacy_loss
 
 dp = pytest.importorskip("opendp.prelude")
 SPECS = Path(__file__).parents[2] / "specs"
@@ -158,7 +166,8 @@ def test_without_opendp_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyP
 
 @given(st.fractions(0, 50), st.one_of(st.none(), st.integers(0, 10**6)))
 def test_losses_are_rounded_up(claim: Fraction, steps: int | None) -> None:
-    found = loss(claim, steps)
+    found = privacy_loss(PureLoss(claim), steps)
+    assert isinstance(found, float)
     if steps is None:
         assert found == math.inf
         return
@@ -168,8 +177,31 @@ def test_losses_are_rounded_up(claim: Fraction, steps: int | None) -> None:
 
 
 def test_losses_that_no_float_holds() -> None:
-    assert loss(Fraction(10**400), 1) == math.inf
-    assert loss(Fraction(1, 10**400), 1) > 0
+    assert loss(Fraction(10**400)) == math.inf
+    assert loss(Fraction(1, 10**400)) > 0
+
+
+def test_claims_in_other_currencies() -> None:
+    """As compiled classes say them; OpenDP turns ρ into ε at a δ, by the same conversion."""
+    base = cls("histogram")
+
+    def claiming(currency: Currency) -> Any:
+        spec = replace(base.spec, currency=currency)
+        return type("Other", (base,), {"spec": spec, "bound_delta": Fraction(1, 1 << 20)})
+
+    concentrated = measurement(claiming(Currency.RHO), whole=True, eps="1/8")
+    assert concentrated.output_measure == dp.zero_concentrated_divergence()
+    assert [concentrated.map(d) for d in (0, 1, 2)] == [0, 1 / 8, 4 / 8]
+    curve = dp.c.make_zCDP_to_approxDP(concentrated).map(1)
+    assert curve.epsilon(1e-6) == pytest.approx(float(tight_epsilon_of("1/8", "1e-6")), rel=1e-12)
+    approximate = measurement(claiming(Currency.EPSILON_DELTA), whole=True, eps=1)
+    assert approximate.output_measure == dp.approximate(dp.max_divergence())
+    assert approximate.map(1) == (1.0, 2.0**-20)
+    epsilon, delta = approximate.map(2)
+    assert epsilon == 2
+    assert 0 <= delta - 2.0**-20 * (1 + math.e) < 1e-20
+    assert privacy_loss(ConcentratedLoss(Fraction(1)), None) == math.inf
+    assert privacy_loss(ApproximateLoss(Fraction(1), Fraction(1, 2)), None) == (math.inf, 1.0)
 
 
 @pytest.mark.parametrize("distance", [-1.0, math.nan])
