@@ -19,7 +19,7 @@ PEERS = Path(__file__).parents[1] / "specs" / "peers"
 KINDS = (
     "dpfinder/alg2",
     "dpgen/sparse_vector_inverse",
-    "freegap/gap_sparse_vector",
+    "freegap/gap_svt_estimates",
     "freegap/gap_topk_estimates",
     "freegap/hybrid_topk",
     "sampcert/MaxBin",

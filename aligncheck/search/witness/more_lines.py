@@ -13,6 +13,7 @@ from itertools import islice, product
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
+from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 
@@ -318,6 +319,8 @@ class MoreLines:
                 seen.add((s.name, tuple(self._chain(s))))
                 for line in (line for line in lines if line.name == s.name):
                     parts.append(list(islice(self._paid(line, s, k), MANY)))
+            elif isinstance(s, n.Invoke) and not self._chain(s):
+                parts.append(self._called(s))
         found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
         if len(lines) == 1:
             often = self._how_often(lines[0], k)
@@ -339,6 +342,14 @@ class MoreLines:
                     yield _times(how, self._at_differing(cost, line, how))
             else:
                 yield from (_times(how, cost) for how in self._after(line, inner))
+
+    def _called(self, call: n.Invoke) -> list[n.Expr]:
+        """What a call costs, by the claim of what is called."""
+        called = [contract_of(use).mechanism for use in self.spec.uses if use.name == call.mechanism]
+        given = {a.name: a.value for a in call.arguments}
+        return [
+            line_costs.resolved(line_costs.resolved(m.most or m.privacy, given), self.defined) for m in called
+        ]
 
     def _unit(self, line: n.Shift, draw: n.Sample) -> Iterator[n.Expr]:
         """What a line costs; with a scale that the program changes, what it costs with each of them."""
