@@ -177,6 +177,8 @@ INPUTS: st.SearchStrategy[n.Input] = st.one_of(
         OPTIONAL,
         st.none() | INTERVALS,
         OPTIONAL,
+        st.none() | NAMES.map(n.Name),
+        st.none() | NAMES.map(n.Name),
     ),
     st.builds(
         n.Queries,
