@@ -133,7 +133,7 @@ class Decider:
     number: int = 0
     asked: int = 0
     steps: int = 0
-    _stacks: dict[tuple[bool, bool], Stack] = field(default_factory=dict)
+    _stacks: dict[tuple[bool, bool, bool], Stack] = field(default_factory=dict)
     _general: dict[Fact, Term] = field(default_factory=dict)
     _shown: dict[Anatomy, list[set[Fact]]] = field(default_factory=dict)
 
@@ -154,12 +154,20 @@ class Decider:
         known, shown = set(facts), self._shown.setdefault(anatomy(goal), [])
         if any(before <= known for before in shown) or any(same(f.formula, goal) for f in facts):
             return 0
-        found: tuple[Sequence[Fact], int] | None = [], 0
-        if not z3.is_true(z3.simplify(goal)):
-            found = self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
+        trivial = z3.is_true(z3.simplify(goal))
+        found = ([], 0) if trivial else self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
+        return self._learned(found, goal, about)
+
+    def foresee(self, facts: Sequence[Fact], goal: Term, about: str) -> int | None:
+        """The same of what need not be shown yet, with little work; what is shown is not asked later. The
+        witness does not speak of such a question.
+        """
+        return self._learned(self.proof(facts, z3.Not(goal), ()), goal, about)
+
+    def _learned(self, found: tuple[Sequence[Fact], int] | None, goal: Term, about: str) -> int | None:
         if found is None or not self._confirmed([*map(self.term, found[0]), z3.Not(goal)], False, about):
             return None
-        shown.append(set(found[0]))
+        self._shown.setdefault(anatomy(goal), []).append(set(found[0]))
         return found[1]
 
     def proof(
@@ -168,11 +176,11 @@ class Decider:
         """Facts that were shown to contradict a formula, and the steps it took."""
         self.asked += 1
         start = self.steps
-        few = [facts[at] for at in self.needs.get(self.number, ()) if 0 <= at < len(facts)]
+        few = [facts[at] for at in self.needs.get(self.number, ()) if anew and 0 <= at < len(facts)]
         if few and self.shows(few, not_so, *ENOUGH):
             return few, self.steps - start
         kinds = {f.kind for f in facts}
-        layer = (kinds <= {Kind.RUN}, kinds.isdisjoint({Kind.PRIME, Kind.TWIN}))
+        layer = (kinds <= {Kind.RUN}, kinds.isdisjoint({Kind.PRIME, Kind.TWIN}), bool(anew))
         if layer not in self._stacks:
             self._stacks[layer] = Stack(not_so.ctx)
         solver = self._stacks[layer].hold(facts, self.term)

@@ -149,6 +149,7 @@ class Runner(Choosing):
             return self.block(stmt.otherwise, path, exits)
         test, body = stmt.branches[at].test, stmt.branches[at].body
         tests = self.tested(test, path)
+        self.foresee(path)
         no = path.copy()
         self.take(path, tests, True, test, "the test")
         self.block(body, path, exits)

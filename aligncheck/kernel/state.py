@@ -48,6 +48,12 @@ class Obligation:
     position: int
     line: Line | None = None
 
+    def usable(self, facts: list[tuple[int, Fact]]) -> list[Fact]:
+        """Those of a path's facts, given with their places, from which it may follow."""
+        off = () if self.condition == "injective" else (Kind.TWIN,)
+        kept = ((at, f) for at, f in facts if f.kind not in off)
+        return [f for at, f in kept if at < self.position or f.kind is not Kind.PRIME]
+
 
 @dataclass(frozen=True, slots=True)
 class RecordList:
@@ -75,7 +81,8 @@ class Path:
     twin run); `made` are the draws since the last loop head (name, index, scale, step); the ghosts
     `$drawn_X`, `$least_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin
     run's draw is taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on
-    the way. Before the fact number `settled` nothing is pending. `scales` are those of the last draws;
+    the way. Before the fact number `settled` nothing is pending; the first `foreseen`
+    of what is pending were tried before. `scales` are those of the last draws;
     `exchanged` says of scalar noise which other one takes its place, and where.
     """
 
@@ -90,6 +97,7 @@ class Path:
     looked_ahead: bool = False
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
     settled: int = 0
+    foreseen: int = 0
     owed: list[Owed] = field(default_factory=list)
     scales: dict[str, Term] = field(default_factory=dict)
     exchanged: list[tuple[str, str, Term]] = field(default_factory=list)

@@ -114,12 +114,17 @@ class World:
         facts = list(enumerate(path.facts))
         facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
         for o in path.pending:
-            off = () if o.condition == "injective" else (Kind.TWIN,)
-            known = [
-                f for at, f in facts if f.kind not in off and (at < o.position or f.kind is not Kind.PRIME)
-            ]
-            self._decide(known, o.condition, o.place, o.sentence, o.goal, o.line)
-        path.pending, path.settled = [], len(path.facts)
+            self._decide(o.usable(facts), o.condition, o.place, o.sentence, o.goal, o.line)
+        path.pending, path.settled, path.foreseen = [], len(path.facts), 0
+
+    def foresee(self, path: Path) -> None:
+        """Where ways part: what is pending and follows by now is decided once, and not on each of them."""
+        facts = list(enumerate(path.facts))
+        for o in path.pending[path.foreseen :]:
+            steps = self.decider.foresee(o.usable(facts), o.goal, f"{o.condition}: {o.sentence}")
+            if steps is not None:
+                self.decided(o.condition, o.place, o.sentence, steps)
+        path.foreseen = len(path.pending)
 
     def _decide(
         self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
