@@ -15,14 +15,14 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
-from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
-from aligncheck.language.syntax.nodes import Mechanism, Use
-from aligncheck.search.attempt import attempt, refuse_default
+from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
+from aligncheck.search.attempt import attempt, not_shown, refuse_default
+from aligncheck.search.witness.composed import witnesses
 from aligncheck.search.witness.fit import guess, refined
-from aligncheck.search.witness.sift import HELPED, more_witnesses
+from aligncheck.search.witness.sift import HELPED, more_witnesses, sifted
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
@@ -79,13 +79,14 @@ class Judge:
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
-        only_pure(source, mechanism, "the proof")
         mechanism, callees = self.with_callees(mechanism, source)
         return self._judged(mechanism, source, callees, called=False)
 
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
+        if not isinstance(mechanism.claim, Pure):
+            return self._composed(mechanism, callees)
         effort = self.limit.part(self.deadline - time.monotonic())
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
@@ -111,6 +112,21 @@ class Judge:
             case Rejected():
                 verified = partial(self._holds, source, callees) if self.explain and not called else None
                 return tried.failing(answer, self.search, verified)
+
+    def _composed(self, mechanism: Mechanism, callees: Mapping[str, Witness]) -> Verdict:
+        """The verdict on a claim in ε and δ, or in ρ: no run is looked for that the alignment fails."""
+        answer: Rejected | None = None
+        try:
+            for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
+                found = sifted(mechanism, witness, self._in_time)
+                kept = found if isinstance(found, Witness) else witness
+                said = decide(mechanism, kept, self._in_time)
+                if isinstance(said, Accepted):
+                    return Verified(mechanism, kept, said)
+                answer = said
+        except OutOfTimeError:
+            answer = None
+        return _not_decided(mechanism) if answer is None else not_shown(mechanism, answer)
 
     def _holds(
         self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, effort: Effort
@@ -152,7 +168,6 @@ class Judge:
 
     def _callee(self, contract: Contract, use: Use, source: Source) -> JudgedCallee:
         try:
-            only_pure(contract.source, contract.mechanism, "the proof")
             mechanism, callees = self.with_callees(contract.mechanism, contract.source)
             verdict = self._judged(mechanism, contract.source, callees, called=True)
         except SpecError as error:

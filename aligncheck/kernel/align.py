@@ -76,7 +76,7 @@ class Aligner(Sets):
         elif scope.mode is Mode.ALIGN and not looks and not same(drawn, self.symbols.true):
             # In the general route what is read of the image must be drawn: it is the twin's image, too.
             shared = scope.run == 0 or scope.computed or not self.general
-            early = self.first_level(x, at, scope) if shared else self.symbols.false
+            early = self.first_level(x, at, scope) if shared and not self.averaged else self.symbols.false
             goal = implies(scope.guard, either(drawn, early))
             scope.path.oblige("acyclic", e.span, f"{x} is drawn before, or moved by no noise", goal)
         return self.noise[x].symbols[scope.run](at)
@@ -208,6 +208,7 @@ class Aligner(Sets):
         for m in moves:
             for term in (m.on, *m.parts):
                 self.countable(term, place)
+                self.of_the_past(term, place)
         if not self.general:
             self.decided("acyclic", place, f"the shift of {x} is known before {x} is drawn")
         self.decided("countable", place, f"the shift of {x} takes what is released by its discrete part")
@@ -228,7 +229,9 @@ class Aligner(Sets):
         """
         x, place = stmt.name, stmt.span
         new = [m for m in moves if m.renews]
-        if new and (self.general or stmt.family.discrete or stmt.family.row.moves is not Moves.BOTH):
+        if new and (
+            self.general or self.averaged or stmt.family.discrete or stmt.family.row.moves is not Moves.BOTH
+        ):
             raise Reject("language", place, "a draw that is put in another's place, or divided")
         for at, m in enumerate(new):
             for other in new[:at]:
@@ -280,7 +283,8 @@ class Aligner(Sets):
         x, costs = stmt.name, chain(self.witness.costs, repeat(None))
         numbered = zip(shifts_in(self.spec.align), costs, strict=False)
         lines = [(line, most) for line, most in numbered if line.name == x]
-        if any(most is None for _, most in lines) or any(m.renews for m in moves) or self.speaks_of_cost:
+        exactly = self.speaks_of_cost or self.concentrated
+        if exactly or any(most is None for _, most in lines) or any(m.renews for m in moves):
             if lines:
                 self.counted(x, stmt.span, None)
             stretched = [Move(m.on, m.stretch) for m in moves if m.stretch is not None]
@@ -310,11 +314,25 @@ class Aligner(Sets):
         return both(unit >= 0, most * unit <= amount), absolute(shift) <= most
 
     def _cost(self, shift: Term, rate: Rate) -> Term:
-        """|shift| * above / below: a bound of ln f(x)/f(x + shift)."""
+        """|shift| * above / below: a bound of ln f(x)/f(x + shift); in ρ half its square, which is exact for
+        Gaussian noise.
+        """
         above, below = rate
+        if self.concentrated:
+            return divided(shift * shift * self.square(above), 2 * self.square(below))
         return divided(absolute(shift) * above, below)
 
     # --- condition v --------------------------------------------------------------------------------------
+
+    def of_the_past(self, term: Term, place: Span) -> None:
+        """What averages over outputs cannot be told by them: where a claim is in δ or ρ a shift is a function
+        of D, D' and draws that were made, none of what is released later.
+        """
+        late = {t.decl().get_id() for each in self.late.values() for t in each} if self.averaged else set()
+        for leaf, role in self.symbols.leaves(term) if self.averaged else ():
+            if isinstance(role, Told) or leaf.decl().get_id() in late:
+                text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
+                raise Reject("acyclic", place, text)
 
     def countable(self, term: Term, place: Span) -> None:
         """Condition v: the alignment is one of countably many, told by the output.

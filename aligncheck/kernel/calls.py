@@ -37,7 +37,7 @@ class Callee:
     spec: n.Mechanism
     inner: Runner
     assumed: tuple[Fact, ...]
-    claim: Term
+    claimed: tuple[Term, ...]
     length: Term | None
     within: tuple[tuple[str, Term | None, Term | None], ...]
 
@@ -85,9 +85,27 @@ class Calling(Runner):
             # With D twice: then the call is defined, and ends, in every run. With D and D': it is private.
             self.prove(path, "calls", stmt.span, text, actual.put(formula, 0))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
-        path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + actual.put(callee.claim, 0)
-        self.counted(stmt.name, stmt.span, callee.spec.most or callee.spec.privacy)
+        self._charge(stmt, callee, [actual.put(each, 0) for each in callee.claimed], path)
         path.calls[stmt.name] = self._released(actual)
+
+    def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], path: Path) -> None:
+        """What a call costs: the ε that it claims, and its δ; or in ρ what it claims, or half the square of
+        an ε.
+        """
+        price, spent, rho = claimed[0], path.ghosts, self.concentrated
+        match callee.spec.claim:
+            case n.Pure(epsilon=epsilon, most=most):
+                price = self.square(price) / 2 if rho else price
+                self.counted(stmt.name, stmt.span, None if rho else most or epsilon)
+            case n.Approximate(epsilon=epsilon) if self.averaged and not rho:
+                spent["$delta"] = spent["$delta"] + claimed[1]
+                self.counted(stmt.name, stmt.span, epsilon)
+            case n.Concentrated(rho=amount) if rho:
+                self.counted(stmt.name, stmt.span, amount)
+            case n.Approximate() | n.Concentrated():
+                text = "does not add up with the rest: ε and δ add up, or ρ and halves of squares of ε"
+                raise Reject("cost", stmt.span, f"what `{stmt.mechanism}` claims {text}")
+        spent["alignment_cost"] = spent["alignment_cost"] + price
 
     def _callee(self, stmt: n.Invoke) -> Callee:
         if stmt.mechanism not in self.callees:
@@ -178,11 +196,14 @@ class Calling(Runner):
             if their_mark is not None and mark is not None:
                 actual.constants.append((their_mark, mark, mark))
         place = z3.Var(0, self.symbols.INT)
+        sums = inner.moved | inner.squares
+        mine = self.moved | self.squares
         for name, e in zip(item.names, given, strict=True):
-            below = inner.moved.get(f"$moved_{name}")
-            if below is not None:  # which is 0 of D and D
-                own = self.moved.get(f"$moved_{e.ident}", below) if isinstance(e, n.Name) else below
-                actual.functions.append((below, self.symbols.none, own(place)))
+            for part in ("moved", "squares"):
+                below = sums.get(f"${part}_{name}")
+                if below is not None:  # which is 0 of D and D
+                    with_own = mine.get(f"${part}_{e.ident}", below) if isinstance(e, n.Name) else below
+                    actual.functions.append((below, self.symbols.none, with_own(place)))
 
     def _pass_steps(self, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""

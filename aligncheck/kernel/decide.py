@@ -16,10 +16,10 @@ from aligncheck.kernel.logic import Confirm, Decider, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols
-from aligncheck.kernel.terms import Term, real
+from aligncheck.kernel.terms import Term, both, implies, real
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import claimed_in, statements_in
 
 
 def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) -> Accepted | Rejected:
@@ -44,10 +44,7 @@ def judged(spec: n.Mechanism, witness: Witness, decider: Decider, symbols: Symbo
     """The decision, by a decider that was asked nothing yet. Raises Reject."""
     well_formed_witness(witness)
     decider.needs = {each[0]: each[1:] for each in witness.needs if each}
-    claim = well_formed(spec).claim
-    if not isinstance(claim, n.Pure):
-        raise Reject("language", claim.span, "a claim in δ or ρ")
-    return Kernel(spec, witness, decider, symbols).judged()
+    return Kernel(well_formed(spec), witness, decider, symbols).judged()
 
 
 class Kernel(Inputs):
@@ -67,11 +64,11 @@ class Kernel(Inputs):
             sets = [] if term is None else [r for _, r in self.symbols.leaves(term) if isinstance(r, Defined)]
             return None if sets else term
 
-        claim = end(spec.most if spec.most is not None else spec.privacy)
-        if claim is None:
-            raise Reject("language", spec.privacy.span, "a set in the claim of what is called")
+        claimed = [real(term) for term in map(end, bounds_of(spec.claim)) if term is not None]
+        if len(claimed) < len(bounds_of(spec.claim)):
+            raise Reject("language", spec.claim.span, "a set in the claim of what is called")
         within = tuple((f, end(low), end(high)) for f, low, high in witness.within)
-        return Callee(spec, inner, tuple(path.facts), real(claim), end(witness.length), within)
+        return Callee(spec, inner, tuple(path.facts), tuple(claimed), end(witness.length), within)
 
     def prepare_inputs(self, path: Path) -> None:
         """Symbols for functions, noise and inputs, and what is declared."""
@@ -89,6 +86,9 @@ class Kernel(Inputs):
         """Goes through the whole program. Raises Reject."""
         if self.witness.route not in ("acyclic", "injective"):
             raise Reject("language", self.spec.span, "this route")
+        densities = any(isinstance(s, n.Choose | n.Logistic) for s in statements_in(self.spec.body))
+        if self.averaged and (self.general or densities):
+            raise Reject("language", self.spec.claim.span, "this proof, of a claim in δ or ρ")
         self.runs = (0, 1, 2) if self.general else (0, 1)
         path = Path()
         self.prepare_inputs(path)
@@ -104,7 +104,7 @@ class Kernel(Inputs):
 
     def _start(self, path: Path) -> None:
         s = self.symbols
-        path.ghosts = {"$records": s.zero, "alignment_cost": s.none}
+        path.ghosts = {"$records": s.zero, "alignment_cost": s.none, "$delta": s.none}
         for x in self.noise:
             path.ghosts |= {f"$drawn_{x}": s.zero, f"$least_{x}": s.zero, f"$dense_{x}": s.true}
         for tag in self.out.tags:
@@ -120,22 +120,57 @@ class Kernel(Inputs):
             if term is not None and not z3.is_bool(term):
                 values.append(real(term) == z3.RealVal(str(Fraction(value)), self.symbols.ctx))
         values += [self.lengths[x] >= 1 for x in self.lists]
-        bounded = {self.rules[f].get_id() for f in (EXP, LN, LOG2)}
-        known = self.symbols.leaves(*(fact.formula for fact in path.facts))
-        if any(t.decl().get_id() in bounded for t, _ in known):
-            raise Reject("hypotheses", self.spec.span, "exp, ln and log2 are known by bounds only")
-        if not self.decider.satisfiable(path.facts, values, self.symbols.ctx):
+        facts = self._without_logarithms(path.facts, values)
+        if not self.decider.satisfiable(facts, values, self.symbols.ctx):
             raise Reject("hypotheses", self.spec.span, "no inputs were found that satisfy the declarations")
         self.decided("hypotheses", self.spec.span, "inputs that satisfy the declarations were found")
 
+    def _without_logarithms(self, facts: list[Fact], values: list[Term]) -> list[Fact]:
+        """The facts that speak of no logarithm. Those that do hold of inputs with these values: they follow
+        from 1 - 1/x <= ln x <= x - 1, whatever else the inputs are.
+        """
+        bounds: list[Term] = []
+        bounded = {self.rules[f].get_id() for f in (EXP, LOG2)}
+        spoken: list[Fact] = []
+        for fact in facts:
+            known = [t for t, _ in self.symbols.leaves(fact.formula)]
+            logs = [t for t in known if t.decl().eq(self.rules[LN])]
+            if any(t.decl().get_id() in bounded for t in known) or (logs and fact.variables):
+                raise Reject("hypotheses", self.spec.span, "exp and log2 are known by bounds only")
+            spoken += [fact] if logs else []
+            bounds += [implies(x > 0, both(x * t >= x - 1, t <= x - 1)) for t in logs for x in t.children()]
+        given = Path(facts=[Fact(Kind.RUN, formula) for formula in (*values, *bounds)])
+        for fact in spoken:
+            text = "the values satisfy what is declared of logarithms"
+            self.prove(given, "hypotheses", self.spec.span, text, fact.formula)
+        return [fact for fact in facts if fact not in spoken]
+
     def _claim_in_range(self, path: Path) -> None:
-        """The claim (of an output-dependent one: its bound) is public, and not negative."""
-        bound = self.spec.most if self.spec.most is not None else self.spec.privacy
+        """The claim (of an output-dependent one: its bound) is public, and not negative. A claim in ε and δ
+        follows from the bound of ρ, if there is one: see section 14 of docs/kernel.md.
+        """
         trial = Path(facts=list(path.facts))  # without an output: the claim does not speak of it
-        claim = real(self.number(bound, self.scope(Mode.CLAUSE, trial, bound.span)))
-        self.prove(trial, "cost", bound.span, "the claim is not negative", claim >= 0)
+        for bound in bounds_of(self.spec.claim):
+            claim = self._claimed(bound, trial)
+            self.prove(trial, "cost", bound.span, "the claim is not negative", claim >= 0)
+        if isinstance(self.spec.claim, n.Approximate) and self.witness.rho is not None:
+            self._converted(self.spec.claim, self.witness.rho, trial)
+
+    def _converted(self, claim: n.Approximate, most: n.Expr, path: Path) -> None:
+        """That ρ + 2 sqrt(ρ ln(1/δ)) <= ε, without the root: ρ <= ε and 4 ρ ln(1/δ) <= (ε - ρ)²."""
+        place, below = claim.span, self._claimed(claim.delta, path)
+        self.prove(path, "cost", place, "the δ is positive, and below 1", both(below > 0, below < 1))
+        log = n.Call("ln", (n.Binary("/", n.Number(Fraction(1)), claim.delta),), span=place)
+        rho, eps, times = (self._claimed(e, path) for e in (most, claim.epsilon, log))
+        goal = both(rho <= eps, 4 * rho * times <= (eps - rho) * (eps - rho))
+        self.prove(path, "cost", place, "ρ + 2*sqrt(ρ*ln(1/δ)) is at most ε", goal)
+
+    def _claimed(self, e: n.Expr, path: Path) -> Term:
+        """The value of a claim, which is public."""
+        claim = real(self.number(e, self.scope(Mode.CLAUSE, path, e.span)))
         if not self.public_only(claim):
-            raise Reject("form", bound.span, "the claim is not public")
+            raise Reject("form", e.span, "the claim is not public")
+        return claim
 
     def _end(self, path: Path) -> None:
         """The end of a complete run: the output has these records and no others; the cost is within the
@@ -149,19 +184,37 @@ class Kernel(Inputs):
         for tag in self.out.tags:
             path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])
         self.pay(path, 0)
-        scope = self.scope(Mode.CLAUSE, path, self.spec.privacy.span)
-        claim = real(self.number(self.spec.privacy, scope))
-        if not self.public_only(claim):
-            raise Reject("form", self.spec.privacy.span, "the claim is not public")
-        if self.spec.most is not None:
-            bound = real(self.number(self.spec.most, scope))
-            path.oblige("cost", self.spec.most.span, "the claim is within its bound", claim <= bound)
-        cost = path.ghosts["alignment_cost"]
-        path.oblige("cost", self.spec.privacy.span, "the cost is within the claim", cost <= claim)
+        cost, limit = path.ghosts["alignment_cost"], self._limit(path)
+        path.oblige("cost", self.spec.claim.span, "the cost is within the claim", cost <= limit)
         self.exchanged(path)
         if self.general:
             self.one_to_one(path)
         self.discharge(path)
+
+    def _limit(self, path: Path) -> Term:
+        """What the cost of a run is at most; and what else the claim says of a run."""
+        match self.spec.claim:
+            case n.Pure(epsilon=epsilon, most=most):
+                limit = self._claimed(epsilon, path)
+                if most is not None:
+                    text, bound = "the claim is within its bound", self._claimed(most, path)
+                    path.oblige("cost", most.span, text, limit <= bound)
+                return limit
+            case n.Approximate(epsilon=epsilon, delta=delta):
+                text, bound = "the δ is within the claim", self._claimed(delta, path)
+                path.oblige("cost", delta.span, text, path.ghosts["$delta"] <= bound)
+                return self._claimed(epsilon if self.witness.rho is None else self.witness.rho, path)
+            case n.Concentrated(rho=rho):
+                return self._claimed(rho, path)
+
+
+def bounds_of(claim: n.Claim) -> tuple[n.Expr, ...]:
+    """What a claim says of every output."""
+    match claim:
+        case n.Pure(epsilon=epsilon, most=most):
+            return (epsilon if most is None else most,)
+        case n.Approximate() | n.Concentrated():
+            return claimed_in(claim)
 
 
 def _settled(spec: n.Mechanism) -> frozenset[str]:

@@ -231,8 +231,8 @@ class Evaluator(World):
             self.demand(scope, both(at >= 0, at < w.count), f"the place in {x} is within its length")
             return w.at(at)
         if scope.mode in (Mode.EARLY, Mode.RELATION):
-            if x in self.moved:
-                return self.moved[x](at)
+            if x in self.moved or x in self.squares:
+                return (self.moved if x in self.moved else self.squares)[x](at)
             if x.startswith("$below_") and x[7:] in self.selections:
                 return self.selection(e, x[7:], scope).below(at)
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
@@ -378,6 +378,14 @@ class Evaluator(World):
                 return value
             case _:
                 raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
+
+    def square(self, term: Term) -> Term:
+        """The square of a number that is defined, factor by factor; of a root, what that is the root of."""
+        if z3.is_mul(term):
+            return z3.Product(*map(self.square, term.children()))
+        if z3.is_app_of(term, z3.Z3_OP_DIV):
+            return divided(self.square(term.arg(0)), self.square(term.arg(1)))
+        return term.arg(0) if term.decl().eq(self.rules[ROOT]) else term * term
 
     def _always(self, scope: Scope, formula: Term) -> None:
         """A truth of arithmetic, for every value of the indices around it."""

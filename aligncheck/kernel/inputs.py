@@ -93,8 +93,8 @@ class Inputs(Looping):
             for name in group.names:
                 path.fact(Kind.RUN, self.lengths[b] >= self.lengths[name])
         self._declare_marks(group)
-        if group.adjacency.in_all:
-            self._bounded_in_all(group, path)
+        if group.adjacency.together:
+            self._bounded_together(group, path)
         for number, name in enumerate(group.names):
             i = self.symbols.zero if name in self.single else self.index("i")
             inside = both(i >= 0, i < self.lengths[name])
@@ -174,15 +174,22 @@ class Inputs(Looping):
         if group.adjacency.ways:
             yield either(on_d == on_other, *map(moves, group.adjacency.ways))
 
-    def _bounded_in_all(self, group: n.Queries, path: Path) -> None:
-        """The sum of all moves is at most the sensitivity; `$moved_q[i]` is the part below index i."""
+    def _bounded_together(self, group: n.Queries, path: Path) -> None:
+        """The sum of all moves is at most the sensitivity, or that of their squares at most its square;
+        `$moved_q[i]`, or `$squares_q[i]`, is the part below index i.
+        """
+        squares = group.adjacency.in_squares
         s, total = self.symbols, self.symbols.none
         for name in group.names:
             i = self.index("i")
             below = s.function(f"moved {name}", (s.INT,), s.REAL, Given())
-            self.moved[f"$moved_{name}"] = below
+            if squares:
+                self.squares[f"$squares_{name}"] = below
+            else:
+                self.moved[f"$moved_{name}"] = below
             length = self.lengths[name]
             move = absolute(real(self.lists[name][1](i)) - real(self.lists[name][0](i)))
+            move = move * move if squares else move
             step = both(below(i) >= 0, below(i + 1) == below(i) + move, below(i + 1) <= below(length))
             path.fact(Kind.RUN, implies(both(i >= 0, i < length), step), (i,))
             if name in self.single:
@@ -192,4 +199,4 @@ class Inputs(Looping):
         if group.sensitivity is not None:
             bound = real(self.number(group.sensitivity, self.scope(Mode.CLAUSE, path, group.span)))
             self.prove(path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0)
-            path.fact(Kind.RUN, total <= bound)
+            path.fact(Kind.RUN, total <= (bound * bound if squares else bound))

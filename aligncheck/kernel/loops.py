@@ -179,7 +179,7 @@ class Looping(Calling):
                 case n.Emit(tag=tag):
                     ghosts |= {"$records", f"$count_{tag}"}
                 case n.Invoke(name=name):
-                    ghosts.add("alignment_cost")
+                    ghosts |= {"alignment_cost", "$delta"}
                     path.calls.pop(name, None)
                 case n.Choose() | n.Logistic():
                     raise Reject("language", s.span, "draws by densities in a loop")

@@ -232,7 +232,10 @@ class Runner(Choosing):
 
     def _moved_as_it_may(self, stmt: n.Sample, shift: Term, path: Path) -> None:
         """That the density falls no faster than its rate the way the draw is moved: see `Moves`."""
-        match stmt.family.row.moves:
+        moves = stmt.family.row.moves
+        if self.concentrated and (stmt.family.one_sided or moves is Moves.UP):
+            moves = Moves.NOT  # the other way, from D' to D, has no bound
+        match moves:
             case Moves.BOTH:
                 pass
             case Moves.UP:
@@ -278,6 +281,11 @@ class Runner(Choosing):
                     text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"
                     raise Reject("language", place, text)
                 return (-power, unit), step
+            case Slope.SIGMA:
+                if not self.concentrated:
+                    text = "costs no ε, but ρ, in a claim of `zcdp` or `delta`"
+                    raise Reject("cost", place, f"a move of {stmt.family.value} noise {text}")
+                return (unit, args[0][0]), step
 
     def _exponent(self, p: Term) -> Term | None:
         """The b of p = 1 - exp(b)."""

@@ -9,6 +9,8 @@ Expressions are in the language of `invariant`, with these further names, which 
 `$head_K_NAME`  what NAME (a variable, or a ghost without its `$`) was at the head of loop K, the last time
 `$below_W[j]`  how many indices below j the selection W holds
 `$moved_Q[j]`  how far the answers of Q below j moved in all (adjacency l1)
+`$squares_Q[j]`  the sum of the squares of how far the answers of Q below j moved (adjacency l2)
+`$delta`  the sum of the δ that calls claim, so far
 `$differing_Q`, `$down_Q`, `$up_Q`  the answers that move (adjacency one, moved); Q is the first name declared
 `$round_K`  the index of a loop that has no name for it
 """
@@ -62,6 +64,9 @@ class Witness:
     `length`, if given, is how many records every output has, and `within` bounds the whole numbers in a field
     of every record: (field, low or None, high or None) for low <= field < high. Callers may use them.
 
+    `rho`, if given, is public and bounds the costs of a mechanism that claims ε and δ, which are then added
+    up in ρ; else they are added up in ε and δ.
+
     `needs` says of a question, by its number (from 1, in the order in which the kernel comes to them), which
     of its facts, by their places (from 0), are enough: (number, places...).
 
@@ -80,4 +85,5 @@ class Witness:
     within: tuple[tuple[str, Expr | None, Expr | None], ...] = ()
     callees: Mapping[str, Witness] = field(default_factory=dict)
     needs: tuple[tuple[int, ...], ...] = ()
+    rho: Expr | None = None
     sorts: tuple[tuple[str, Sort], ...] = field(default=(), compare=False)

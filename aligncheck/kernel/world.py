@@ -73,6 +73,7 @@ class World:
     private: set[str] = field(default_factory=set)
     marks: dict[str, Term] = field(default_factory=dict)
     moved: dict[str, Any] = field(default_factory=dict)
+    squares: dict[str, Any] = field(default_factory=dict)
     whole: dict[int, Any] = field(default_factory=dict)
     lattice: dict[int, Term] = field(default_factory=dict)
     noise: dict[str, NoiseVariable] = field(default_factory=dict)
@@ -82,6 +83,18 @@ class World:
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
     runs: tuple[int, ...] = (0, 1)
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the claim averages over outputs: what is done may then depend on earlier ones only."""
+        return not isinstance(self.spec.claim, n.Pure)
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether costs are added up in ρ: see section 14 of docs/kernel.md."""
+        return isinstance(self.spec.claim, n.Concentrated) or (
+            isinstance(self.spec.claim, n.Approximate) and self.witness.rho is not None
+        )
 
     # --- decisions ----------------------------------------------------------------------------------------
 

@@ -16,11 +16,13 @@ from typing import Any
 
 class Bound(Enum):
     """What the declared sensitivity Δ bounds. EACH: the size of each answer's move. TOTAL: the sum of the
-    sizes of all moves in the group. RANGE: there is no Δ; answers are any numbers of the declared range.
+    sizes of all moves in the group. SQUARES: the root of the sum of their squares. RANGE: there is no Δ;
+    answers are any numbers of the declared range.
     """
 
     EACH = "each"
     TOTAL = "total"
+    SQUARES = "squares"
     RANGE = "range"
 
 
@@ -138,6 +140,12 @@ class Adjacency(Enum):
 
     L1 = AdjacencyRow("l1", Bound.TOTAL, "the answers of {group} differ by at most {bound} in all")
 
+    L2 = AdjacencyRow(
+        "l2",
+        Bound.SQUARES,
+        "the squares of how far the answers of {group} differ add up to at most the square of {bound}",
+    )
+
     ANY = AdjacencyRow("any", Bound.RANGE, "{group} may differ in any way within the declared range")
     """The local model: two arbitrary values."""
 
@@ -153,6 +161,16 @@ class Adjacency(Enum):
     def in_all(self) -> bool:
         """Whether Δ bounds the sum of all moves."""
         return self.row.bound is Bound.TOTAL
+
+    @property
+    def in_squares(self) -> bool:
+        """Whether Δ bounds the root of the sum of the squares of all moves."""
+        return self.row.bound is Bound.SQUARES
+
+    @property
+    def together(self) -> bool:
+        """Whether Δ bounds all moves together, so that one of that size leaves no room for others."""
+        return self.in_all or self.in_squares
 
     @property
     def free(self) -> bool:
@@ -186,7 +204,7 @@ class Adjacency(Enum):
     def allows_at(self, ups: Collection[Any], downs: Collection[Any]) -> bool:
         """The same of places; lists that share their index may go up and down at one."""
         places = {0: {*ups, *downs}, 1: {*ups}, -1: {*downs}}
-        if self.in_all:
+        if self.together:
             return len(places[0]) <= 1
         return all(len(places[sign]) <= most for sign, most in self.limits) and not (
             self.one_way and ups and downs
@@ -206,8 +224,10 @@ class Adjacency(Enum):
         """Whether data that differ as this one says differ as the other one says, with one Δ."""
         if self is other or self.free or other.free:
             return self is other
+        if self.in_all and other.in_squares:  # no sum of squares is more than the square of the sum
+            return True
         counts = itertools.product(range(4), repeat=2)  # three stand for any more: no limit is that high
-        some = [each for each in counts if self.in_all or self.allows(*each)]
+        some = [each for each in counts if self.together or self.allows(*each)]
         return all(other.allows(*each) for each in some)
 
     @property
@@ -233,6 +253,8 @@ class Adjacency(Enum):
             return None
         if not vector:
             return "absolute", step
+        if self.in_squares:
+            return None
         if self.in_all:
             return "l1", step
         if self.ways:
@@ -245,5 +267,7 @@ class Adjacency(Enum):
             return True
         if self.in_all:
             return math.fsum(map(abs, moves)) <= most
+        if self.in_squares:
+            return math.fsum(move * move for move in moves) <= most * most
         ups = sum(move > 0 for move in moves)
         return all(abs(move) <= most for move in moves) and self.allows(ups, len(moves) - ups)

@@ -20,12 +20,15 @@ class Slope(Enum):
     `bounded`, every number is exceeded with a positive probability, one that is at least 0 with no smaller
     probability under a greater scale (a loop may end so).
     CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
+    SIGMA: σ > 0, and ln f(x)/f(y) has no such bound. The Rényi divergence of any order α > 1 between f and f
+    moved by d (on a lattice: by a multiple of its step) is at most αd²/(2σ²): a move costs d²/(2σ²) of ρ.
 
     On the reals, moreover, no density is less nearer to 0: f(x/r) >= f(x) for r >= 1.
     """
 
     SCALE = "scale"
     CHANCE = "p"
+    SIGMA = "sigma"
 
 
 class Moves(Enum):
@@ -150,6 +153,19 @@ class Family(Enum):
     )
     """f(x) = 1/s from 0 to s: a draw that stays costs nothing, one that is moved may leave the support."""
 
+    GAUSSIAN = FamilyRow(
+        "Gauss",
+        ("Gaussian", "Normal"),
+        Slope.SIGMA,
+        Lattice.NONE,
+        False,
+        "*",
+        "gaussian",
+        "DGauss",
+        tail=lambda x: (x / type(x)(2).sqrt()).erfc() / 2,
+    )
+    """f(x) = exp(-(x/σ)²/2)/(σ sqrt(2π)); Bun and Steinke 2016, Lemma 2.4 for its divergence."""
+
     GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
 
@@ -162,6 +178,19 @@ class Family(Enum):
         "DExp", ("DiscreteExponential",), Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
     )
     """f(x) proportional to exp(-x/s) on the multiples of the step from 0 on."""
+
+    DISCRETE_GAUSSIAN = FamilyRow(
+        "DGauss",
+        ("DiscreteGaussian",),
+        Slope.SIGMA,
+        Lattice.STEP,
+        False,
+        "*#",
+        "discrete_gaussian",
+    )
+    """f(x) proportional to exp(-(x/σ)²/2) on the multiples of the step; Canonne, Kamath and Steinke 2020,
+    Proposition 5 for its divergence.
+    """
 
     def __new__(cls, row: FamilyRow) -> Family:
         member = object.__new__(cls)
@@ -194,7 +223,7 @@ class Family(Enum):
     @property
     def exponential(self) -> bool:
         """Whether the density (the masses) is proportional to exp(-|x|/scale) on the support."""
-        return self.row.tail is None
+        return self.row.tail is None and self.row.slope is not Slope.SIGMA
 
     @property
     def on_lattice(self) -> Family | None:

@@ -999,7 +999,7 @@ def value_text(value: State) -> str:
 def _bad_scale(family: Family, args: tuple[Number, ...]) -> str | None:
     """Why these arguments give no distribution, or None."""
     match family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return _not_positive(family.arguments, args)
         case Slope.CHANCE:
             (p,) = args
@@ -1018,7 +1018,7 @@ def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | Non
 def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
     """1/α: the cost of a shift by 1 (condition iii, see `Slope`)."""
     match family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return exact.divide(ONE, args[0])
         case Slope.CHANCE:
             return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
@@ -1027,6 +1027,8 @@ def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
 def moved_at_no_price(draw: Draw, value: Number) -> str | None:
     """Why no bound of the densities' quotient is known where a draw is moved to this value (see `Moves`)."""
     way = exact.compare(value, draw.value)
+    if way and draw.family.row.slope is Slope.SIGMA:
+        return "the density of Gaussian noise falls faster and faster: a move costs ρ, and no ε"
     match draw.family.row.moves:
         case Moves.BOTH:
             return None

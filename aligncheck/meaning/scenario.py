@@ -337,6 +337,12 @@ def _too_far(
         if exact.compare(total, bound) > 0:
             yield f"the answers of {group} move by {total} in all, more than {bound}"
         return
+    if adjacency.in_squares:
+        bound = _sensitivity(declared, parameters, None)
+        total = exact.total(exact.multiply(move.size, move.size) for move in moves)
+        if exact.compare(total, exact.multiply(bound, bound)) > 0:
+            yield f"the squares of the moves of {group} add up to {total}, more than {bound}**2"
+        return
     for move in moves:
         bound = _sensitivity(declared, parameters, move.index)
         if exact.compare(exact.absolute(move.size), bound) > 0:

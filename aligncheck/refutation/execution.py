@@ -279,6 +279,8 @@ class Execution:
         step = args[1] if statement.family.stepped else fmpq(1)
         if isinstance(step, irrationals.Surd):
             symbolic.never(statement, "the step of the noise is irrational")
+        if statement.family.discrete and statement.family.row.slope is Slope.SIGMA:
+            symbolic.never(statement, "no formula for this noise")
         rate = _rate(statement.family, args) * step
         variable = len(state.known.noises)
         state.known.noises.append(symbolic.NoiseLaw(*key, statement.family, rate, statement.span))
@@ -415,7 +417,7 @@ def _rate(family: Family, args: list[Any]) -> Any:
     if any(sign(argument) <= 0 for argument in args):
         raise Faulted
     match family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return 1 / args[0]
         case Slope.CHANCE:
             if sign(args[0] - 1) >= 0:

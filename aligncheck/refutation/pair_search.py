@@ -168,7 +168,7 @@ def _chosen(adjacency: Adjacency, effects: dict[tuple[Spot, Fraction], float]) -
     if adjacency.one_way:
         sides = [worth(ups), worth(downs)]
         return max(sides, key=lambda keys: sum(effects[key] for key in keys))
-    if not adjacency.ways and not adjacency.in_all:
+    if not adjacency.ways and not adjacency.together:
         spots = dict.fromkeys(spot for spot, _ in effects)
         return worth([key for spot in spots for key in best([k for k in effects if k[0] == spot])])
     chosen: list[tuple[Spot, Fraction]] = []

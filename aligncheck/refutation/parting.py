@@ -183,7 +183,7 @@ class _PartingQuestion:
                 self.plain.append(z3.Or(move == bound, move == -bound))
             ups, downs = (z3.Sum([z3.If(test(move), 1, 0) for move in moves]) for test in (_above, _below))
             counts = {0: ups + downs, 1: ups, -1: downs}
-            if group.adjacency.in_all:
+            if group.adjacency.together:
                 self.hard.append(counts[0] <= 1)
             if group.adjacency.one_way:
                 self.hard.append(z3.Or(ups == 0, downs == 0))

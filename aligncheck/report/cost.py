@@ -24,7 +24,7 @@ from aligncheck.language.syntax.walk import (
     with_parts,
 )
 from aligncheck.report.numbers import listed
-from aligncheck.search.witness.line_costs import product
+from aligncheck.search.witness.line_costs import half_square, product
 from aligncheck.verdict import DearestRun, Verified
 
 EXACT = "what it costs"
@@ -48,7 +48,21 @@ class CostPart:
 
 def cost_parts(verified: Verified) -> tuple[CostPart, ...]:
     """The parts as the kernel counted them."""
-    return tuple(found for part in verified.accepted.cost for found in _parts(verified.mechanism, part))
+    whole = limit_of(verified)
+    return tuple(
+        found for part in verified.accepted.cost for found in _parts(verified.mechanism, part, whole)
+    )
+
+
+def limit_of(verified: Verified) -> nodes.Expr:
+    """What the costs of a run add up to at most: ε, or ρ; of an ε that speaks of the output, its bound."""
+    match verified.mechanism.claim:
+        case nodes.Pure(epsilon=epsilon, most=most):
+            return epsilon if most is None else most
+        case nodes.Approximate(epsilon=epsilon):
+            return epsilon if verified.witness.rho is None else verified.witness.rho
+        case nodes.Concentrated(rho=rho):
+            return rho
 
 
 def dearest_text(run: DearestRun) -> str:
@@ -71,20 +85,24 @@ _MOST_DRAWS = 8
 _NEARLY = Fraction(99, 100)
 
 
-def _parts(mechanism: nodes.Mechanism, part: Part) -> Iterator[CostPart]:
+def _parts(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> Iterator[CostPart]:
     """More than one for a draw that is exchanged or divided: see `_renewed`."""
     lines = [found for found in _lines(mechanism.align) if found[0].name == part.name]
     if part.amount is None and any(renews(line) for line, _ in lines):
         draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
         scale = next(s.args[0] for s in draws if s.name == part.name)
         for line, tests in lines:
-            yield from _renewed(mechanism, line, tests, scale)
+            yield from _renewed(mechanism, line, tests, scale, whole)
     else:
-        yield _part(mechanism, part)
+        yield _part(mechanism, part, whole)
 
 
 def _renewed(
-    mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...], scale: nodes.Expr
+    mechanism: nodes.Mechanism,
+    line: nodes.Shift,
+    tests: tuple[str, ...],
+    scale: nodes.Expr,
+    whole: nodes.Expr,
 ) -> Iterator[CostPart]:
     """Theorem 4 of the VLDB paper, ln(a/b): what dividing costs is -ln b, and what is added is in ln a. See
     section 13 of docs/kernel.md, and `Aligner.charged`.
@@ -96,7 +114,7 @@ def _renewed(
             continue
         divisor = _divisor(term, own) if line.op == "=" and plus else None
         if divisor is not None:
-            amount = _amount(mechanism, nodes.Call("ln", (divisor,)))
+            amount = _amount(whole, nodes.Call("ln", (divisor,)))
             yield CostPart(line.name, *amount, f"{paid}, for dividing (VLDB paper, Theorem 4)", line.span)
         elif line.op == "=" and plus and isinstance(term, nodes.Name) and _draws(mechanism, term.ident):
             exchanged = f"{paid}, in the place of `{term.ident}` (VLDB paper, Theorem 4)"
@@ -107,7 +125,7 @@ def _renewed(
             rest = nodes.Binary("+" if plus else "-", rest, term)
     if rest is not None:
         moved = rest if isinstance(rest, nodes.Number) else nodes.Call("abs", (rest,))
-        amount = _amount(mechanism, product((moved, 1), (scale, -1)))
+        amount = _amount(whole, product((moved, 1), (scale, -1)))
         yield CostPart(line.name, *amount, paid, line.span)
 
 
@@ -124,15 +142,15 @@ def _draws(mechanism: nodes.Mechanism, name: str) -> bool:
     return any(isinstance(s, nodes.Sample) and s.name == name for s in statements_in(mechanism.body))
 
 
-def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:
+def _part(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> CostPart:
     line = next((found for found in _lines(mechanism.align) if found[0].span == part.place), None)
     if line is not None and part.amount is not None:
         shift, tests = line
         name = part.name if shift.index is None else f"{part.name}[{unparse_expr(shift.index)}]"
-        return CostPart(name, *_amount(mechanism, part.amount), _paid(mechanism, shift, tests), part.place)
+        return CostPart(name, *_amount(whole, part.amount), _paid(mechanism, shift, tests), part.place)
     for stmt in statements_in(mechanism.body):
-        if stmt.span == part.place and isinstance(stmt, nodes.Invoke) and part.amount is not None:
-            amount = _amount(mechanism, _given(mechanism, stmt, part.amount))
+        if stmt.span == part.place and isinstance(stmt, nodes.Invoke):
+            amount = _amount(whole, _price(mechanism, stmt, part.amount))
             times = "per call" if _inside(mechanism, stmt, nodes.For, nodes.While) else "once"
             return CostPart(f"{stmt.name} = {stmt.mechanism}(...)", *amount, times, part.place)
         if stmt.span == part.place and isinstance(stmt, nodes.Sample):
@@ -141,10 +159,17 @@ def _part(mechanism: nodes.Mechanism, part: Part) -> CostPart:
     raise InternalError("a part of the cost that is nowhere in the spec")
 
 
-def _amount(mechanism: nodes.Mechanism, amount: nodes.Expr) -> tuple[str, str]:
-    """An amount, and its share of the claim or of the claim's bound."""
-    whole = mechanism.most if mechanism.most is not None else mechanism.privacy
+def _amount(whole: nodes.Expr, amount: nodes.Expr) -> tuple[str, str]:
+    """An amount, and its share of the whole."""
     return unparse_expr(amount), unparse_expr(product((amount, 1), (whole, -1)))
+
+
+def _price(mechanism: nodes.Mechanism, call: nodes.Invoke, amount: nodes.Expr | None) -> nodes.Expr:
+    """What a call costs: the amount that its callee claims; None: half the square of its ε, which is in ρ."""
+    if amount is not None:
+        return _given(mechanism, call, amount)
+    use = next(use for use in mechanism.uses if use.name == call.mechanism)
+    return half_square(_given(mechanism, call, contract_of(use).claim))
 
 
 def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) -> nodes.Expr:

@@ -17,6 +17,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax.nodes import Pure
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.meaning.exact import Value
 from aligncheck.meaning.interpreter import (
@@ -33,7 +34,7 @@ from aligncheck.meaning.interpreter import (
 )
 from aligncheck.meaning.replay import PairedStep
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.report.cost import cost_parts, invariants_of
+from aligncheck.report.cost import cost_parts, invariants_of, limit_of
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -117,9 +118,10 @@ def _condition(source: Source, report: ConditionReport) -> Json:
 
 
 def _cost(source: Source, verified: Verified) -> Json:
-    most = verified.mechanism.most
+    claim = verified.mechanism.claim
+    most = claim.most if isinstance(claim, Pure) else None
     return {
-        "bound": unparse_expr(verified.mechanism.privacy),
+        "bound": unparse_expr(claim.epsilon if isinstance(claim, Pure) else limit_of(verified)),
         "most": None if most is None else unparse_expr(most),
         "dearest": None if verified.dearest is None else _dearest(verified.dearest),
         "smaller": verified.smaller,

@@ -21,7 +21,7 @@ from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.interpreter import Finished
 from aligncheck.meaning.replay import Replay, replay, side_by_side
 from aligncheck.meaning.scenario import ScenarioError
-from aligncheck.report.cost import EXACT, CostPart, cost_parts, dearest_text, invariants_of
+from aligncheck.report.cost import EXACT, CostPart, cost_parts, dearest_text, invariants_of, limit_of
 from aligncheck.report.frame import Frame, frame_lines
 from aligncheck.report.lines import Canvas, Lines, columns, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
@@ -147,10 +147,19 @@ WHAT_IT_SAYS = (
 def claimed_for(mechanism: nodes.Mechanism) -> str:
     """The privacy claimed and all that it is claimed for."""
     ranges = [range_ for declared in mechanism.inputs if (range_ := _range(declared))]
-    claim = f"`{unparse_expr(mechanism.privacy)}`"
-    if mechanism.most is not None:
-        claim += f", at most `{unparse_expr(mechanism.most)}`,"
+    claim = _claimed(mechanism.claim)
     return f"{claim} for every {', '.join(ranges)}" if ranges else claim
+
+
+def _claimed(claim: nodes.Claim) -> str:
+    match claim:
+        case nodes.Pure(epsilon=epsilon, most=most):
+            bound = "" if most is None else f", at most `{unparse_expr(most)}`,"
+            return f"`{unparse_expr(epsilon)}`{bound}"
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            return f"`{unparse_expr(epsilon)}` with δ = `{unparse_expr(delta)}`"
+        case nodes.Concentrated(rho=rho):
+            return f"ρ = `{unparse_expr(rho)}` (zCDP)"
 
 
 def _range(declared: nodes.Input) -> str:
@@ -197,24 +206,40 @@ def _status(status: Status) -> Text:
 
 def _cost(canvas: Canvas, verdict: Verified) -> Iterator[Text]:
     """The cost as a sum, then each part with its share of the claim, or of the claim's bound."""
-    claim, parts = unparse_expr(verdict.mechanism.privacy), cost_parts(verdict)
+    claim, parts = _whole(verdict), cost_parts(verdict)
     head = Text("cost  ", style="bold")
     if not parts:
         moved = "" if has_densities(verdict.mechanism.body) else "no noise is moved, "
         yield from canvas.hanging(head, prose(f"{moved}at most `{claim}`"))
         return
-    yield from canvas.hanging(head, prose(f"{' + '.join(map(_term, parts))}, at most `{claim}`"))
-    share = "share of it" if verdict.mechanism.most is None else "share of bound"
+    yield from canvas.hanging(
+        head, prose(f"{' + '.join(map(_term, parts))}, at most `{claim}`{_in_rho(verdict)}")
+    )
+    pure = isinstance(verdict.mechanism.claim, nodes.Pure)
+    share = "share of it" if not pure or verdict.mechanism.most is None else "share of bound"
     rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", share, "paid"))]
     rows += [(Text(part.name), Text(part.amount), Text(part.share), prose(part.times)) for part in parts]
     for block in columns(Canvas(canvas.console, canvas.width - 6), rows, frozenset({1, 2, 3})):
         yield from (Text.assemble("      ", line) for line in block)
 
 
+def _whole(verdict: Verified) -> str:
+    """The claim, or the ρ that shows it."""
+    claim = verdict.mechanism.claim
+    return unparse_expr(claim.epsilon if isinstance(claim, nodes.Pure) else limit_of(verdict))
+
+
 def _term(part: CostPart) -> str:
     if part.amount == EXACT:
         return f"what `{part.name}` costs"
     return f"`{part.amount}`" if part.times == "once" else f"`{part.amount}` {part.times}"
+
+
+def _in_rho(verdict: Verified) -> str:
+    """How a claim of ε and δ follows from what was added up."""
+    if verdict.witness.rho is None:
+        return ""
+    return " in ρ, and ρ + 2*sqrt(ρ*ln(1/δ)) is at most ε (Bun and Steinke 2016, Proposition 1.3)"
 
 
 ROUTES = {

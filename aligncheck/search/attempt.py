@@ -237,6 +237,18 @@ class Attempt:
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
+def not_shown(mechanism: Mechanism, answer: Rejected) -> Unknown:
+    """The kernel's own reason, of a claim for which nothing else is tried."""
+    condition = condition_named(answer.condition)
+    return Unknown(
+        mechanism,
+        condition,
+        answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
+        Label(answer.place if answer.place != NOWHERE else mechanism.span),
+        _reports(answer, None, answer.place),
+    )
+
+
 def refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
     """Raises SpecError for `where` clauses that no inputs satisfy (rule 2)."""
     first, *others = contradiction(mechanism) or (None,)

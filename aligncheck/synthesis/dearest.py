@@ -115,7 +115,7 @@ def with_dearest(result: FileResult, deadline: float) -> FileResult:
     and, where that costs less than the claim, the claim of its share, if it is verified as text. Runs and
     steps are counted: a busy machine says the same, or nothing where the time is over.
     """
-    if not isinstance(result.verdict, Verified):
+    if not isinstance(result.verdict, Verified) or not isinstance(result.verdict.mechanism.claim, n.Pure):
         return result
     mechanism = result.verdict.mechanism
     found = dearest(mechanism, islice(costs_of(mechanism), _FEW))

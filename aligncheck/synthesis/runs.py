@@ -176,7 +176,7 @@ def _signs(spots: list[Spot], chance: Random) -> list[int]:
     found: list[int] = []
     for group in dict.fromkeys(spot.group for spot in spots):
         count = sum(spot.group is group or spot.group == group for spot in spots)
-        few = 1 if group.adjacency.in_all else len(group.adjacency.ways)
+        few = 1 if group.adjacency.together else len(group.adjacency.ways)
         style = chance.choice(((1,), (-1,), (1, -1), (0, 1), (0, -1), (0, 1, -1)))
         signs = [chance.choice(style) for _ in range(count)]
         if few:

@@ -75,8 +75,8 @@ def reading_of(item: nodes.Queries, mechanism: Mechanism) -> AnswerReading:
 
 def _why_not_rounded(item: nodes.Queries, mechanism: Mechanism) -> str | None:
     """Why rounding answers might part neighbours; None where it cannot."""
-    if item.adjacency.in_all:
-        return "rounding many answers may multiply their distance in the L1 norm"
+    if item.adjacency.together:
+        return "rounding many answers may multiply their distance in the L1 or L2 norm"
     if item.sensitivity is None:
         return None
     whole = frozenset(

@@ -200,7 +200,7 @@ class _Comparison:
         parts = (item.sensitivity, item.lattice if read.rounded else None, *(item.range or ()))
         divided = [normal(unit) for unit in self.read.units]
         moves = (e for e in parts if e is not None and not any(self._equal(normal(e), u) for u in divided))
-        if read.to_step and (item.adjacency.in_all or any(True for _ in moves)):
+        if read.to_step and (item.adjacency.together or any(True for _ in moves)):
             raise self._differs("a step that may divide no distance", "answers that move by whole steps")
 
     # --- trees --------------------------------------------------------------------------------------------

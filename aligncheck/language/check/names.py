@@ -105,7 +105,7 @@ class Reader:
                 self._optional(where, Place("in `where` of a public input", public=True, binders=indexed))
             case n.Queries(sensitivity=sensitivity, lattice=lattice, range=interval, where=where):
                 binders = indexed if item.vector else frozenset()
-                each = frozenset() if item.adjacency.in_all else binders
+                each = frozenset() if item.adjacency.together else binders
                 self._optional(sensitivity, Place("in `sensitivity`", public=True, binders=each))
                 self._optional(lattice, Place("in `lattice`", public=True, binders=binders))
                 for bound in interval or ():

@@ -463,6 +463,18 @@ class Builder:
     def given(self, c: _Children) -> n.Argument:
         return n.Argument(c[0].text, c[2], span=_over(c))
 
+    def given_part(self, c: _Children) -> n.Argument:
+        """`f = q[low:high]`, which stands for `f = list(q[part] for part in range(low, high))`."""
+        name, _, base, _, low, _, high, _ = c
+        span = _over(c[2:])
+        low = n.Number(Fraction(0), span=span) if low is None else low
+        high = n.Call("len", (n.Name(base.text, span=base.span),), span=span) if high is None else high
+        part = n.Name("part", span=span)
+        entries = n.OverRange(low, high, span=span)
+        entry = n.Index(base.text, part, span=base.span)
+        value = n.Gather(n.LISTING, None, entry, part.ident, entries, None, span=span)
+        return n.Argument(name.text, value, span=_over(c))
+
     def break_(self, c: _Children) -> n.Break:
         return n.Break(span=c[0].span)
 

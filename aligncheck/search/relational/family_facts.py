@@ -41,7 +41,7 @@ def symbol(name: str, index: ir.Term | None, family: Family) -> ir.Sym | ir.App:
 def inverse_alpha(family: Family, args: tuple[ir.Term, ...]) -> ir.Term:
     """1/α of condition iii: see `Slope`."""
     match family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return ir.div(ir.ONE, args[0])
         case Slope.CHANCE:
             return ir.neg(ir.fn("ln", ir.sub(ir.ONE, args[0])))
@@ -51,7 +51,7 @@ def legal(family: Family, args: tuple[ir.Term, ...]) -> tuple[ir.Term, ...]:
     """What the arguments must satisfy: positive scale and step; a success probability inside (0, 1)."""
     positive = tuple(ir.lt(ir.ZERO, a) for a in args)
     match family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return positive
         case Slope.CHANCE:
             return (*positive, ir.lt(args[0], ir.ONE))

@@ -79,7 +79,7 @@ def _rate(draw: n.Sample) -> n.Expr | None:
     """How fast the density falls: 1/scale; the b of 1 - exp(-b)."""
     first = draw.args[0]
     match draw.family.row.slope:
-        case Slope.SCALE:
+        case Slope.SCALE | Slope.SIGMA:
             return n.Binary("/", ONE, first)
         case Slope.CHANCE:
             power = first.right if isinstance(first, n.Binary) and first.op == "-" else None
@@ -117,6 +117,23 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
         if not below and number.denominator == 1
         else n.Binary("/", top, _joined(number.denominator, below))
     )
+
+
+def half_square(e: n.Expr) -> n.Expr:
+    """e²/2, without the roots of what is squared."""
+    return product(*((_squared(f), p) for f, p in _factors(product((e, 1)), 1)), (n.Number(Fraction(2)), -1))
+
+
+def _factors(e: n.Expr, power: int) -> Iterator[tuple[n.Expr, int]]:
+    if isinstance(e, n.Binary) and e.op in ("*", "/"):
+        yield from _factors(e.left, power)
+        yield from _factors(e.right, power if e.op == "*" else -power)
+    else:
+        yield e, power
+
+
+def _squared(e: n.Expr) -> n.Expr:
+    return e.args[0] if isinstance(e, n.Call) and e.function == "sqrt" else n.Binary("*", e, e)
 
 
 def _joined(number: int, factors: list[n.Expr]) -> n.Expr:

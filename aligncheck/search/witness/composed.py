@@ -1,0 +1,260 @@
+"""Witnesses for claims in ε and δ, or in ρ, read off the text of a spec: what calls and draws cost, added up.
+
+Nothing here needs to be believed: lines that the kernel does not show are left out (`sift`), and what is left
+is put to the kernel itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+
+from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
+from aligncheck.language.syntax.contract import contract_of
+from aligncheck.search.witness import line_costs
+from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.guess import measures
+from aligncheck.search.witness.line_costs import half_square, product, resolved
+from aligncheck.search.witness.more_lines import COST, MoreLines
+
+DELTA = n.Name("$delta")
+_NAMED = n.Assign | n.Invoke
+MANY = 16
+"""So many bounds of the cost are tried for one loop, and so many of the whole."""
+
+
+def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
+    """Witnesses to try: costs in ρ, with each bound of the whole; for a claim of ε and δ, first in these."""
+    if isinstance(spec.claim, n.Approximate):
+        yield _witness(spec, callees, squares=False, rho=None)
+        found = _Costs(spec, squares=True)
+        for bound in islice(dict.fromkeys(found.whole()), MANY):
+            yield _witness(spec, callees, squares=True, rho=bound)
+    else:
+        yield _witness(spec, callees, squares=True, rho=None)
+
+
+def _witness(spec: n.Mechanism, callees: Mapping[str, Witness], squares: bool, rho: n.Expr | None) -> Witness:
+    costs = _Costs(spec, squares)
+    loops = tuple(
+        LoopWitness(
+            tuple(costs.known_at(k, costs.early(k))),
+            tuple(costs.known_at(k, costs.both(k))),
+            next(iter(measures(loop)), None) if isinstance(loop, n.While) else None,
+        )
+        for k, loop in enumerate(costs.loops)
+    )
+    return Witness(loops, sample=_sample(spec), callees=callees, rho=rho)
+
+
+def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:
+    """Values for what is declared beside logarithms: a δ of 1/2, and 1 for the rest."""
+    delta = walk.names_in(spec.claim.delta) if isinstance(spec.claim, n.Approximate) else frozenset()
+    clauses = [i.where for i in spec.inputs if isinstance(i, n.Parameter) and i.where is not None]
+    spoken = [
+        e
+        for e in clauses
+        if any(isinstance(p, n.Call) and p.function == "ln" for p in walk.subexpressions(e))
+    ]
+    names = sorted({x for e in spoken for x in walk.names_in(e)})
+    return tuple((x, Fraction(1, 2 if x in delta else 1)) for x in names)
+
+
+class _Costs(MoreLines):
+    """Lines about one spec."""
+
+    def __init__(self, spec: n.Mechanism, squares: bool) -> None:
+        super().__init__(spec)
+        self.squares = squares
+        self.uses = {use.name: contract_of(use).mechanism for use in spec.uses}
+        self.drawn = {s.name: s for s in self.everything if isinstance(s, n.Sample)}
+
+    # --- one statement ---
+
+    def _price(self, stmt: n.Stmt) -> n.Expr:
+        """What a call or a draw costs each time."""
+        if isinstance(stmt, n.Invoke):
+            claim = self.uses[stmt.mechanism].claim
+            given = {a.name: resolved(a.value, self.defined) for a in stmt.arguments}
+            first = resolved(walk.claimed_in(claim)[0 if not isinstance(claim, n.Pure) else -1], given)
+            return half_square(first) if self.squares and isinstance(claim, n.Pure) else first
+        if isinstance(stmt, n.Sample):
+            return _sum(
+                self._moved(line) for line in walk.shifts_in(self.spec.align) if line.name == stmt.name
+            )
+        return ZERO
+
+    def _moved(self, line: n.Shift) -> n.Expr:
+        draw = self.drawn[line.name]
+        draw = replace(draw, args=tuple(resolved(a, self.defined) for a in draw.args))
+        cost = line_costs.cost_of(self.spec, line, draw)
+        return ZERO if cost is None else half_square(cost) if self.squares else cost
+
+    def _delta(self, stmt: n.Stmt) -> n.Expr:
+        """The δ of a call."""
+        if isinstance(stmt, n.Invoke) and isinstance(claim := self.uses[stmt.mechanism].claim, n.Approximate):
+            return resolved(claim.delta, {a.name: resolved(a.value, self.defined) for a in stmt.arguments})
+        return ZERO
+
+    # --- loops ---
+
+    def known_at(self, k: int, lines: Iterable[n.Expr]) -> Iterator[n.Expr]:
+        """Those lines, each once, that speak of nothing but what has a value at the head of a loop."""
+        first = {s.name: at for at, s in reversed(list(enumerate(self.everything))) if isinstance(s, _NAMED)}
+        here = next(at for at, s in enumerate(self.everything) if s is self.loops[k])
+        late = {x for x, at in first.items() if at > here and x not in self.drawn}
+        return (line for line in dict.fromkeys(lines) if not walk.names_in(line) & late)
+
+    def early(self, k: int) -> Iterator[n.Expr]:
+        """Lines of every run: numbers that are never negative, besides those of all claims."""
+        yield from super().early(k)
+        for x in self._changed(k):
+            yield n.Compare(">=", n.Name(x), ZERO)
+        branches = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
+        for test in (e for whole in branches for e in walk.subexpressions(whole)):
+            if isinstance(test, n.Compare) and test.op in ("<", "<="):
+                for part, plus in walk.signed_terms(test.left):
+                    if plus and isinstance(part, n.Name) and part.ident in self._changed(k):
+                        yield n.Compare("<=", part, test.right)
+
+    def both(self, k: int) -> Iterator[n.Expr]:
+        """Lines of both runs: variables that are the same, and what was paid so far."""
+        for x in self._changed(k):
+            yield n.Compare("==", n.Name(x, True), n.Name(x))
+        yield from (n.Compare("<=", COST, bound) for bound in islice(self._paid_before(k), MANY))
+        yield from (n.Compare("<=", DELTA, bound) for bound in self._deltas(k))
+
+    def _paid_before(self, k: int) -> Iterator[n.Expr]:
+        start = self._start(k, COST, self._price)
+        loop = self.loops[k]
+        for each in self._rounds(k, loop.body):
+            for grown in self._grown(k, each):
+                yield _sum((start, grown))
+        yield start
+        for x in self._changed(k):
+            yield _sum((start, n.Name(x)))
+        if len(self._around(k)) == 1:
+            for x in self._changed(k):
+                yield from (n.Binary("-", bound, n.Name(x)) for bound in walk.claimed_in(self.spec.claim)[:1])
+
+    def _deltas(self, k: int) -> Iterator[n.Expr]:
+        deltas = dict.fromkeys(d for s in self.inside[k] if (d := self._delta(s)) != ZERO)
+        start = self._start(k, DELTA, self._delta)
+        for one in deltas or [ZERO]:
+            yield from (_sum((start, grown)) for grown in self._counted(k, one))
+
+    def _start(self, k: int, ledger: n.Name, price: object) -> n.Expr:
+        """What was paid before the loop: since the head of the loop around it, if there is one."""
+        around = self._around(k)[:-1]
+        body = self.loops[around[-1]].body if around else self.spec.body
+        before: list[n.Stmt] = []
+        for stmt in body:
+            if stmt is self.loops[k] or any(s is self.loops[k] for s in walk.statements_in((stmt,))):
+                break
+            before.append(stmt)
+        spent = _sum(self._of(before, price))
+        if not around:
+            return spent
+        kept = n.Name(f"$head_{around[-1]}_{ledger.ident.removeprefix('$')}")
+        return _sum((kept, spent))
+
+    def _of(self, body: Iterable[n.Stmt], price: object) -> Iterator[n.Expr]:
+        """What a block costs in all: loops in it as often as they have rounds."""
+        if not callable(price):
+            return
+        for stmt in body:
+            match stmt:
+                case n.For(over=n.OverRange(low=low, high=high), body=inner):
+                    yield _times(_minus(high, low), _sum(self._of(inner, price)))
+                case n.For(body=inner):
+                    yield from self._walked(_sum(self._of(inner, price)))
+                case n.If(branches=branches, otherwise=otherwise):
+                    yield from (
+                        e for part in (*(b.body for b in branches), otherwise) for e in self._of(part, price)
+                    )
+                case n.While():
+                    pass
+                case _:
+                    yield price(stmt)
+
+    def _rounds(self, k: int, body: tuple[n.Stmt, ...]) -> list[n.Expr]:
+        """What a round may cost: all of it, or one of its calls."""
+        single = [self._price(s) for s in self.inside[k] if isinstance(s, n.Invoke | n.Sample)]
+        found = dict.fromkeys((_sum(self._of(body, self._price)), *single))
+        return [e for e in found if e != ZERO]
+
+    def _grown(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
+        """What the rounds so far cost, if one costs so much."""
+        yield from self._counted(k, each)
+        loop, index = self.loops[k], self._index(k)
+        if not isinstance(loop, n.For):
+            return
+        for group in self.groups:
+            first = group.names[0]
+            marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
+            if marks:
+                yield _sum(n.Conditional(n.Compare("<", mark, index), each, ZERO) for mark in marks)
+            if group.sensitivity is not None and group.adjacency.together:
+                word = "squares" if group.adjacency.in_squares else "moved"
+                part = n.Index(f"${word}_{first}", index)
+                per = product((each, 1), (group.sensitivity, -1))
+                yield product((per, 1), (part, 1))
+                yield product((per, 1), (group.sensitivity, -1), (part, 1))
+
+    def _counted(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
+        loop, index = self.loops[k], self._index(k)
+        if isinstance(loop, n.For):
+            low = loop.over.low if isinstance(loop.over, n.OverRange) else ZERO
+            yield _times(_minus(index, low), each)
+        for x in self.counters(k):
+            yield _times(n.Name(x), each)
+
+    def _walked(self, each: n.Expr) -> Iterator[n.Expr]:
+        """What a loop over the answers costs in all."""
+        for group in self.groups:
+            ways = len(group.adjacency.ways)
+            if ways:
+                yield _times(n.Number(Fraction(ways)), each)
+            elif group.adjacency.together:
+                yield each
+            else:
+                yield _times(n.Call("len", (n.Name(group.names[0]),)), each)
+            return
+
+    def whole(self) -> Iterator[n.Expr]:
+        """What the whole may cost."""
+        yield _sum(self._of(self.spec.body, self._price))
+        for k, loop in enumerate(self.loops):
+            for x in self.counters(k):
+                for e in walk.subexpressions(loop.test) if isinstance(loop, n.While) else ():
+                    if isinstance(e, n.Compare) and e.left == n.Name(x):
+                        yield from (_times(e.right, each) for each in self._rounds(k, loop.body))
+        for s in self.everything:
+            for branch in s.branches if isinstance(s, n.If) else ():
+                for e in walk.subexpressions(branch.test):
+                    if isinstance(e, n.Compare) and isinstance(e.left, n.Name):
+                        prices = dict.fromkeys(self._price(t) for t in self.everything)
+                        yield from (_times(e.right, one) for one in prices if one != ZERO)
+                        yield e.right
+
+
+def _times(how: n.Expr, each: n.Expr) -> n.Expr:
+    if ZERO in (how, each):
+        return ZERO
+    return each if how == ONE else how if each == ONE else product((how, 1), (each, 1))
+
+
+def _minus(x: n.Expr, y: n.Expr) -> n.Expr:
+    return x if y == ZERO else n.Binary("-", x, y)
+
+
+def _sum(parts: Iterable[n.Expr]) -> n.Expr:
+    left = [p for p in parts if p != ZERO]
+    whole = left[0] if left else ZERO
+    for part in left[1:]:
+        whole = n.Binary("+", whole, part)
+    return whole
