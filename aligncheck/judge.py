@@ -85,8 +85,13 @@ class Judge:
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
-        if not isinstance(mechanism.claim, Pure):
-            return self._composed(mechanism, callees)
+        claims = (mechanism.claim, *(contract_of(use).mechanism.claim for use in mechanism.uses))
+        if not all(isinstance(claim, Pure) for claim in claims):
+            try:
+                accepted, rejected = self._composed(mechanism, callees)
+            except OutOfTimeError:
+                return _not_decided(mechanism)
+            return accepted or not_shown(mechanism, rejected)
         effort = self.limit.part(self.deadline - time.monotonic())
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
@@ -100,6 +105,9 @@ class Judge:
                     break
                 witness, answer = other, decide(mechanism, other, self._in_time)
             if isinstance(answer, Rejected) and answer.condition in HELPED:
+                accepted = self._composed(mechanism, callees)[0] if mechanism.uses else None
+                if accepted is not None:
+                    return accepted
                 for other in more_witnesses(mechanism, first, witness, self._in_time):
                     said = decide(mechanism, other, self._in_time)
                     if isinstance(said, Accepted):
@@ -113,20 +121,21 @@ class Judge:
                 verified = partial(self._holds, source, callees) if self.explain and not called else None
                 return tried.failing(answer, self.search, verified)
 
-    def _composed(self, mechanism: Mechanism, callees: Mapping[str, Witness]) -> Verdict:
-        """The verdict on a claim in ε and δ, or in ρ: no run is looked for that the alignment fails."""
-        answer: Rejected | None = None
-        try:
-            for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
-                found = sifted(mechanism, witness, self._in_time)
-                kept = found if isinstance(found, Witness) else witness
-                said = decide(mechanism, kept, self._in_time)
-                if isinstance(said, Accepted):
-                    return Verified(mechanism, kept, said)
+    def _composed(
+        self, mechanism: Mechanism, callees: Mapping[str, Witness]
+    ) -> tuple[Verified | None, Rejected]:
+        """What the kernel accepts of a mechanism by lines about what is called and how often; or why it does
+        not: for another reason than the cost, if there is one.
+        """
+        answer = Rejected("cost", mechanism.span, "nothing was tried")
+        for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
+            found = sifted(mechanism, witness, self._in_time)
+            said = decide(mechanism, found, self._in_time) if isinstance(found, Witness) else found
+            if isinstance(said, Accepted) and isinstance(found, Witness):
+                return Verified(mechanism, found, said), answer
+            if isinstance(said, Rejected) and answer.condition in ("cost", "support"):
                 answer = said
-        except OutOfTimeError:
-            answer = None
-        return _not_decided(mechanism) if answer is None else not_shown(mechanism, answer)
+        return None, answer
 
     def _holds(
         self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, effort: Effort

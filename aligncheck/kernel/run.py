@@ -284,7 +284,7 @@ class Runner(Choosing):
             case Slope.SIGMA:
                 if not self.concentrated:
                     text = "costs no ε, but ρ, in a claim of `zcdp` or `delta`"
-                    raise Reject("cost", place, f"a move of {stmt.family.value} noise {text}")
+                    raise Reject("support", place, f"a move of {stmt.family.value} noise {text}")
                 return (unit, args[0][0]), step
 
     def _exponent(self, p: Term) -> Term | None:

@@ -28,14 +28,16 @@ MANY = 16
 
 
 def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
-    """Witnesses to try: costs in ρ, with each bound of the whole; for a claim of ε and δ, first in these."""
+    """Witnesses to try: costs as they are claimed; and for a claim of ε and δ in ρ, with each bound of the
+    whole.
+    """
+    yield _witness(spec, callees, squares=isinstance(spec.claim, n.Concentrated), rho=None)
     if isinstance(spec.claim, n.Approximate):
-        yield _witness(spec, callees, squares=False, rho=None)
         found = _Costs(spec, squares=True)
-        for bound in islice(dict.fromkeys(found.whole()), MANY):
+        public = {x for i in spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
+        bounds = (e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public)
+        for bound in islice(bounds, MANY):
             yield _witness(spec, callees, squares=True, rho=bound)
-    else:
-        yield _witness(spec, callees, squares=True, rho=None)
 
 
 def _witness(spec: n.Mechanism, callees: Mapping[str, Witness], squares: bool, rho: n.Expr | None) -> Witness:
@@ -178,7 +180,7 @@ class _Costs(MoreLines):
                     )
                 case n.While():
                     pass
-                case _:
+                case n.Simple():
                     yield price(stmt)
 
     def _rounds(self, k: int, body: tuple[n.Stmt, ...]) -> list[n.Expr]:

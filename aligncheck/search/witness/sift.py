@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from aligncheck.kernel.answer import Line, Reject
+from aligncheck.kernel.answer import Line, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import FEW, Confirm, Decider, Fact
@@ -38,13 +38,13 @@ def more_witnesses(spec: n.Mechanism, witness: Witness, last: Witness, confirm: 
         found = sifted(spec, replace(more, costs=costs), confirm)
         if isinstance(found, Witness):
             yield found
-        elif found != "cost":
+        elif found.condition != "cost":
             return
 
 
-def sifted(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Witness | str:
-    """The witness with those lines only that the others show; or the condition that the kernel does not
-    accept with all of them.
+def sifted(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Witness | Rejected:
+    """The witness with those lines only that the others show; or what the kernel does not accept with all of
+    them.
     """
     for _ in range(ROUNDS):
         symbols = Symbols()
@@ -53,14 +53,14 @@ def sifted(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Witness | s
             kernel.judged()
         except Reject as refusal:
             if refusal.answer.line is None:
-                return refusal.answer.condition
+                return refusal.answer
             kernel.failed.add(refusal.answer.line)
         finally:
             symbols.ctx.nodes.clear()
         if not kernel.failed:
             return witness
         witness = without(witness, kernel.failed)
-    return "invariant"
+    return Rejected("invariant", spec.span, "too many lines were left out")
 
 
 @dataclass
