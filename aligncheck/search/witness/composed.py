@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import islice
 
 from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
@@ -31,8 +32,13 @@ def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wit
     """Witnesses to try: costs as they are claimed; and for a claim of ε and δ in ρ, with each bound of the
     whole.
     """
-    yield _witness(spec, callees, squares=isinstance(spec.claim, n.Concentrated), rho=None)
-    if isinstance(spec.claim, n.Approximate):
+    called = {type(contract_of(use).mechanism.claim) for use in spec.uses}
+    drawn = {s.family.row.slope for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
+    if not isinstance(spec.claim, n.Approximate):
+        yield _witness(spec, callees, squares=isinstance(spec.claim, n.Concentrated), rho=None)
+    elif n.Concentrated not in called and Slope.SIGMA not in drawn:
+        yield _witness(spec, callees, squares=False, rho=None)
+    if isinstance(spec.claim, n.Approximate) and n.Approximate not in called:
         found = _Costs(spec, squares=True)
         public = {x for i in spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
         bounds = (e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public)
