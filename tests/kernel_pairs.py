@@ -3261,7 +3261,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "halved_in_rho",
         14,
-        spec("a ~ Lap(1/eps)", "emit w(v = a > 0)", align="a = a/2", claim="1{}"),
+        spec("a ~ Lap(1/eps)", "emit w(v = a > 0)", align="a = a/2", claim="ln(2){}"),
         "",
         " zcdp",
         ("language",),

@@ -59,7 +59,7 @@ class TapeEnded(Exception):  # noqa: N818 - not an error of the program
 def supported(site: DrawSite, raw: int) -> Number:
     """A value in the support of the draw's distribution, dyadic where the step is."""
     match site.family:
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL:
+        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL | nodes.Family.GAUSSIAN:
             return Fraction(raw, 4)
         case nodes.Family.UNIFORM:
             scale = site.args[0]
@@ -69,7 +69,7 @@ def supported(site: DrawSite, raw: int) -> Number:
             return Fraction(abs(raw), 4)
         case nodes.Family.GEOMETRIC:
             return Fraction(abs(raw))
-        case nodes.Family.DISCRETE_LAPLACE:
+        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_GAUSSIAN:
             step = site.args[1]
             assert isinstance(step, Fraction)
             return raw * step

@@ -135,13 +135,15 @@ def random_noise(site: DrawSite, chance: random.Random) -> Number:
     match site.family:
         case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
             return F(size)
-        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL:
+        case (
+            nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL | nodes.Family.DISCRETE_GAUSSIAN
+        ):
             step = site.args[1]
             assert isinstance(step, Fraction)
             return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
         case nodes.Family.UNIFORM:
             return F(0)
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL:
+        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL | nodes.Family.GAUSSIAN:
             return F(size, 2) * chance.choice([1, -1])
 
 

@@ -67,6 +67,13 @@ def noise_from(chance: random.Random) -> Noise:
         match site.family:
             case nodes.Family.LAPLACE:
                 return Fraction(chance.expovariate(1 / scale) * chance.choice((-1, 1)))
+            case nodes.Family.GAUSSIAN:
+                return Fraction(chance.gauss(0, scale))
+            case nodes.Family.DISCRETE_GAUSSIAN:
+                wide = range(-round(9 * scale / steps[0]) - 9, round(9 * scale / steps[0]) + 10)
+                (drawn,) = chance.choices(wide, [math.exp(-((x * steps[0] / scale) ** 2) / 2) for x in wide])
+                assert isinstance(site.args[1], Fraction)
+                return drawn * site.args[1]
             case nodes.Family.CAUCHY:
                 return Fraction(scale * math.tan(math.pi * (chance.random() - 0.5)))
             case nodes.Family.GUMBEL:

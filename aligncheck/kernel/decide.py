@@ -12,7 +12,7 @@ from aligncheck.kernel.calls import Callee
 from aligncheck.kernel.evaluate import EXP, LN, LOG2
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.inputs import Inputs
-from aligncheck.kernel.logic import Confirm, Decider, Kind
+from aligncheck.kernel.logic import Confirm, Decider, Fact, Kind
 from aligncheck.kernel.run import Exits
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols

@@ -202,12 +202,19 @@ class Programs:
         scale = n.Binary("+", n.Call("abs", (self.number(names, 1),)), num(Fraction(1, 2)))
         family = self.rng.choice(list(Family))
         match family:
-            case Family.LAPLACE | Family.EXPONENTIAL | Family.CAUCHY | Family.GUMBEL | Family.UNIFORM:
+            case (
+                Family.LAPLACE
+                | Family.EXPONENTIAL
+                | Family.CAUCHY
+                | Family.GUMBEL
+                | Family.UNIFORM
+                | Family.GAUSSIAN
+            ):
                 args: tuple[n.Expr, ...] = (scale,)
             case Family.GEOMETRIC:
                 p = n.Binary("-", num(1), n.Call("exp", (n.Unary("-", n.Name(self.real)),)))
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), p, num(Fraction(1, 3))),)
-            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL:
+            case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL | Family.DISCRETE_GAUSSIAN:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
             case _:
                 assert_never(family)

@@ -443,6 +443,8 @@ def adjacent(program: Program, public: Inputs, left: Inputs, right: Inputs) -> b
                 fine = up <= 1 and down <= 1
             case n.Adjacency.L1:
                 fine = not bounds or sum(map(abs, sizes)) <= bounds[0]
+            case n.Adjacency.L2:
+                fine = not bounds or sum(m * m for m in sizes) <= bounds[0] ** 2
             case _:
                 assert_never(d.adjacency)
         if d.adjacency is not n.Adjacency.L1:

@@ -27,6 +27,7 @@ MEANING: dict[Adjacency, Callable[[Moves], bool]] = {
     Adjacency.MONOTONE: lambda m: min(m) >= 0 or max(m) <= 0,
     Adjacency.MOVED: lambda m: sum(x > 0 for x in m) <= 1 and sum(x < 0 for x in m) <= 1,
     Adjacency.L1: lambda m: sum(map(abs, m)) <= 1,
+    Adjacency.L2: lambda m: sum(x * x for x in m) <= 1,
     Adjacency.ANY: lambda m: True,
 }
 """Which moves of at most 1 each are those of neighbours, for Δ = 1."""

@@ -32,11 +32,16 @@ LOG_DENSITIES: dict[Family, Callable[[float], float]] = {
     Family.GEOMETRIC: lambda x: x * math.log1p(-CHANCE),
     Family.DISCRETE_LAPLACE: lambda x: -abs(x) / SCALE,
     Family.DISCRETE_EXPONENTIAL: lambda x: -x / SCALE,
+    Family.GAUSSIAN: lambda x: -((x / SCALE) ** 2) / 2,
+    Family.DISCRETE_GAUSSIAN: lambda x: -((x / SCALE) ** 2) / 2,
 }
 """Up to a constant, where they are not 0."""
 
 
-@pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
+BOUNDED = [family for family in Family if family.row.slope is not Slope.SIGMA]
+
+
+@pytest.mark.parametrize("family", BOUNDED, ids=lambda family: family.value)
 def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> None:
     step = 0.25 if family.row.lattice is Lattice.NONE else 1.0
     end = math.floor(SCALE / step) if family.bounded else 80
@@ -56,6 +61,19 @@ def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> 
         assert steepest(-1) > 1e5 * slope
 
 
+@pytest.mark.parametrize("order", [1.5, 4.0])
+@pytest.mark.parametrize("family", set(Family) - set(BOUNDED), ids=lambda family: family.value)
+def test_divergences_are_those_of_a_price_in_squares(family: Family, order: float) -> None:
+    """Summed over a fine grid, which stands for the integral, or over the lattice itself."""
+    step = 1.0 if family.discrete else 0.125
+    points = [step * i for i in range(-400, 401)]
+    log = LOG_DENSITIES[family]
+    for moved in (1.0, 2.0):
+        terms = sum(math.exp(order * log(x) + (1 - order) * log(x - moved)) for x in points)
+        divergence = math.log(terms / sum(math.exp(log(x)) for x in points)) / (order - 1)
+        assert divergence == pytest.approx(order * moved**2 / (2 * SCALE**2), rel=1e-9)
+
+
 @pytest.mark.parametrize("family", Family, ids=lambda family: family.value)
 def test_rows_agree_with_each_other(family: Family) -> None:
     assert SPELLINGS[family.value] is family
@@ -68,7 +86,8 @@ def test_rows_agree_with_each_other(family: Family) -> None:
     if twin not in (None, family):
         assert twin is not None
         assert twin.on_reals is family
-        assert (twin.one_sided, twin.stepped, twin.exponential) == (family.one_sided, True, True)
+        shape = (twin.one_sided, twin.stepped, twin.exponential)
+        assert shape == (family.one_sided, True, family.row.slope is Slope.SCALE)
     others = {each.row.mark for each in Family if each is not family}
     assert family.row.mark not in others
 

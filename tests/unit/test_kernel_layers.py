@@ -286,6 +286,7 @@ NEIGHBOURS: dict[str, Callable[[Moves], bool]] = {
     "monotone": lambda m: min(m) >= 0 or max(m) <= 0,
     "moved": lambda m: sum(x > 0 for x in m) <= 1 and sum(x < 0 for x in m) <= 1,
     "l1": lambda m: sum(map(abs, m)) <= 1,
+    "l2": lambda m: sum(x * x for x in m) <= 1,
 }
 
 

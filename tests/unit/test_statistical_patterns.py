@@ -40,7 +40,7 @@ def are_neighbours(adjacency: Adjacency, sensitivity: float, pair: InputPair) ->
             return all(d > 0 for d in moved) or all(d < 0 for d in moved)
         case Adjacency.MOVED:
             return sorted(moved) == [-sensitivity, sensitivity]
-        case Adjacency.L1 | Adjacency.ANY:
+        case Adjacency.L1 | Adjacency.L2 | Adjacency.ANY:
             return False
 
 

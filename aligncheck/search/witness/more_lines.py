@@ -216,7 +216,8 @@ class MoreLines:
 
     def _claimed(self, k: int) -> Iterator[n.Expr]:
         """Where the claim counts records: that those with a tag are no more than the rounds, nor than all."""
-        if any(isinstance(e, n.OutCount) for e in walk.subexpressions(self.spec.privacy)):
+        claimed = walk.claimed_in(self.spec.claim)[0]
+        if any(isinstance(e, n.OutCount) for e in walk.subexpressions(claimed)):
             index, low = self._index(k), _low(self.loops[k])
             for tag in dict.fromkeys(s.tag for s in self.inside[k] if isinstance(s, n.Emit)):
                 count = n.Name(f"$count_{tag}")
