@@ -155,7 +155,7 @@ class Family(Enum):
 
     GAUSSIAN = FamilyRow(
         "Gauss",
-        ("Gaussian", "Normal"),
+        ("Gaussian",),
         Slope.SIGMA,
         Lattice.NONE,
         False,

@@ -28,7 +28,9 @@ from aligncheck.refutation.events import Event, describe
 from aligncheck.refutation.probability import probability, shapes
 
 SPECS = Path(__file__).parents[2] / "specs"
-NAMES = sorted(path.relative_to(SPECS).as_posix() for path in SPECS.rglob("*.dp"))
+NAMES = sorted(
+    path.relative_to(SPECS).as_posix() for sub in (".", "broken") for path in (SPECS / sub).glob("*.dp")
+)
 SELECTING = (
     "hybrid_topk_gap",
     "hybrid_sparse_gap",

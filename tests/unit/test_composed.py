@@ -24,7 +24,7 @@ from aligncheck.search.witness.composed import witnesses
 from aligncheck.search.witness.line_costs import half_square
 from aligncheck.search.witness.witness_json import expression
 
-SPECS = Path(__file__).parents[2] / "specs"
+SPECS = Path(__file__).parents[2] / "specs" / "delta"
 
 
 def responses(rounds: int, eps: float, claim: float) -> float:

@@ -15,7 +15,7 @@ def _student(x: float) -> float:
 
 
 LOG_DENSITIES: dict[str, Callable[[float], float]] = {
-    "gauss": lambda x: -x * x / 2,
+    "normal": lambda x: -x * x / 2,
     "student": _student,
     "gamma": lambda x: math.log(x) - x if x > 0 else -math.inf,  # of shape 2
     "poisson": lambda x: -math.lgamma(x + 1) if x >= 0 else -math.inf,

@@ -217,7 +217,7 @@ SCOPE = [
     ("privacy eps", "privacy eps, delta", "delta"),
     ("privacy eps", "privacy (ε, δ)", "δ"),
     ("privacy eps", "privacy eps, 1e-5", "1e-5"),
-    ("eta ~ Lap(1/eps)", "eta ~ Gauss(1)", "Gauss"),
+    ("eta ~ Lap(1/eps)", "eta ~ N(0, 1)", "N"),
     ("eta ~ Lap(1/eps)", "eta ~ Normal(0, 1)", "Normal"),
     ("eta ~ Lap(1/eps)", "eta ~ Bernoulli(1/2)", "Bernoulli"),
     ("eta ~ Lap(1/eps)", "eta ~ Poisson(1)", "Poisson"),

@@ -201,14 +201,14 @@ class Builder:
     def pure(self, c: _Children) -> n.Pure:
         _, epsilon, *rest = c
         bounds = [child for child in rest if child is not None and not isinstance(child, Lexeme)]
-        return n.Pure(epsilon, bounds[0] if bounds else None, span=_over(c[:-1]))
+        return n.Pure(epsilon, bounds[0] if bounds else None, span=epsilon.span)
 
     def approximate(self, c: _Children) -> n.Approximate:
         _, epsilon, _, delta, _ = c
-        return n.Approximate(epsilon, delta, span=_over(c[:-1]))
+        return n.Approximate(epsilon, delta, span=_over(c[1:-1]))
 
     def concentrated(self, c: _Children) -> n.Concentrated:
-        return n.Concentrated(c[1], span=_over(c[:-1]))
+        return n.Concentrated(c[1], span=c[1].span)
 
     def body(self, c: _Children) -> list[n.Stmt]:
         statements: list[n.Stmt] = c[3]

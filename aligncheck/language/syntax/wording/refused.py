@@ -6,8 +6,9 @@ from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 
 _GAUSS = (
-    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails): it gives δ > 0",
-    "use `Lap`, `Exp`, `Geo`, `DLap` or `DExp`",
+    "a shift of Gaussian noise has no bounded cost (condition iii of the lemma fails): it is for claims in δ "
+    "or ρ, and has the mean 0",
+    "write `Gauss(sigma)` beside `privacy rho zcdp` or `privacy eps delta delta`, and `Lap(scale)` for ε",
 )
 _CHOICE = (
     "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
@@ -79,7 +80,7 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
 """Words that open a statement elsewhere: why each is refused, and what to do instead."""
 
 REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("gauss", "gaussian", "normal", "norm", "n", "dgauss", "discretegaussian"), _GAUSS),
+    **dict.fromkeys(("normal", "norm", "n"), _GAUSS),
     **dict.fromkeys(
         (
             "bernoulli",
