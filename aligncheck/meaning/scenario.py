@@ -341,6 +341,7 @@ def _too_far(
         bound = _sensitivity(declared, parameters, None)
         total = exact.total(exact.multiply(move.size, move.size) for move in moves)
         if exact.compare(total, exact.multiply(bound, bound)) > 0:
+            group = _listed([declared])
             yield f"the squares of the moves of {group} add up to {total}, more than {bound}**2"
         return
     for move in moves:
