@@ -363,7 +363,7 @@ def _not_together(
     """
     for lines in together(inputs, Shared.INDEX):
         adjacency = lines[0].adjacency
-        if adjacency.free or adjacency.in_all:
+        if adjacency.free or adjacency.together:
             continue
         places: dict[int, set[object]] = {-1: set(), 0: set(), 1: set()}
         for move in (move for line in lines for move in _moves(line, on_d, on_d_prime)):
