@@ -214,7 +214,7 @@ class Adjacency(Enum):
         """Whether a line with so many names, of lists (`vector`) or of single answers, can share it: an
         index, if it is one list with places; a direction, if all that move on this line go one way anyhow.
         """
-        if self.in_all or self.free:
+        if self.together or self.free:
             return False
         if what is Shared.INDEX:
             return bool(self.ways) and vector and names == 1

@@ -19,6 +19,7 @@ from aligncheck.meaning.scenario import Scenario, check_scenario
 Moves = Sequence[Fraction]
 SIZES = [Fraction(s, 3) for s in (-3, -1, 0, 1, 3)]
 ALL_MOVES = [tuple(m) for length in (1, 3) for m in itertools.product(SIZES, repeat=length)]
+ALL_MOVES.append((Fraction(2, 3), Fraction(-2, 3), Fraction(0)))
 
 MEANING: dict[Adjacency, Callable[[Moves], bool]] = {
     Adjacency.ALL: lambda m: True,
