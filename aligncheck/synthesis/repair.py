@@ -1,5 +1,5 @@
-"""Repairs of a spec that is not verified: another alignment, greater scales, another claim; each verified as
-text.
+"""Repairs of a spec that is not verified: another guard, another alignment, another test, greater scales,
+another claim; each verified as text.
 """
 
 from __future__ import annotations
@@ -7,25 +7,35 @@ from __future__ import annotations
 import difflib
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import islice
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
+from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import names_in, shifts_in, statements_in, subexpressions
 from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
 from aligncheck.synthesis.formulas import times
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_claim
+from aligncheck.synthesis.reading import ONE, SELECTIONS, ProgramReading
+from aligncheck.synthesis.runs import some_pairs
+from aligncheck.synthesis.templates import guards_for
 
 _RELAXED = Fraction(16)
 """Where no alignment proves the claim, one is looked for that proves so many times as much."""
+_FACTORS = (Fraction(3, 2), Fraction(2), Fraction(3), Fraction(4))
+_CHANGES = 24
+"""So many changes of one kind are tried."""
+_RUNS = 60
 _EFFORT = SearchEffort(alignments=5_000, proofs=10)
 
 
@@ -44,8 +54,8 @@ def diff(before: Source, after: Source) -> list[str]:
 
 
 def repairs(source: Source, deadline: float) -> Iterator[Repair]:
-    """Repairs, the least first: what only the proof lacks, then more noise, then a larger claim. None where
-    the spec is verified as it is.
+    """Repairs, the least first: what only the proof lacks, then another test in the program, then more noise,
+    then a larger claim. None where the spec is verified as it is.
 
     Raises SpecError for what is no spec.
     """
@@ -53,12 +63,19 @@ def repairs(source: Source, deadline: float) -> Iterator[Repair]:
     judge = Judge(deadline, explain=False, search=False)
     if verified(judge, source):
         return
+    guarded = next(verified_changes(judge, _other_guards(source, mechanism)), None)
+    if guarded is not None:
+        yield guarded
+        return
     with_other = find_alignment(source, _part(deadline), _EFFORT)
     if isinstance(with_other, FoundAlignment):
         yield Repair("another alignment", with_other.source)
         return
+    yield from islice(verified_changes(judge, other_tests(source, mechanism)), 1)
     found = least_claim(source, _part(deadline))
     text = source
+    if found.factor is not None:
+        yield from islice(verified_changes(judge, _one_scale(source, mechanism)), 1)
     if found.factor is None:
         relaxed = with_claim(source, times(mechanism.privacy, _RELAXED))
         looser = find_alignment(relaxed, _part(deadline), _EFFORT)
@@ -67,6 +84,73 @@ def repairs(source: Source, deadline: float) -> Iterator[Repair]:
         text = with_claim(looser.source, times(mechanism.privacy, Fraction(1)))
         found = least_claim(text, _part(deadline))
     yield from _by_factor(judge, text, found, "" if text is source else "another alignment, and ")
+
+
+def verified_changes(judge: Judge, changes: Iterator[Repair]) -> Iterator[Repair]:
+    """Those that are verified. What a stored run rules out is not put to proof."""
+    for change in islice(changes, _CHANGES):
+        if time.monotonic() > judge.deadline:
+            return
+        try:
+            mechanism = check(change.source, parse(change.source))
+        except SpecError:
+            continue
+        ruled_out = any(pair.breaks(mechanism) for pair in some_pairs(mechanism, _RUNS))
+        if not ruled_out and verified(judge, change.source):
+            yield change
+
+
+def _other_guards(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
+    """One line of the alignment with another guard, or with none."""
+    reading = ProgramReading(mechanism)
+    for line in shifts_in(mechanism.align):
+        site = reading.sites.get(line.name)
+        if site is None or (site.index is not None and line.index != site.index):
+            continue
+        chosen = [
+            name
+            for name, gather in reading.gathers.items()
+            if gather.function in SELECTIONS and line.name in names_in(gather)
+        ]
+        for guard in guards_for(reading, site, chosen):
+            if guard.test != line.guard:
+                end = (line.value if line.guard is None else line.guard).span.end
+                test = "" if guard.test is None else unparse_expr(guard.test)
+                text = source.text[: line.value.span.end] + (f"   when {test}" if test else "")
+                when = f"when `{test}`" if test else "always"
+                yield Repair(f"`{line.name}` moved {when}", Source(source.path, text + source.text[end:]))
+
+
+def other_tests(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
+    """One comparison of the program that is strict or is not, or whose limit is by 1 off."""
+    reading = ProgramReading(mechanism)
+    tests = [*reading.tests, *(s.test for s in statements_in(mechanism.body) if isinstance(s, n.While))]
+    compared = [e for test in tests for e in subexpressions(test) if isinstance(e, n.Compare)]
+    others = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
+    for e in compared:
+        if e.op in others:
+            yield _with_test(source, e, replace(e, op=others[e.op]))
+    for e in compared:
+        if e.op in others and not reading.noisy(names_in(e)):
+            for op in ("-", "+"):
+                yield _with_test(source, e, replace(e, right=n.Binary(op, e.right, ONE)))
+
+
+def _with_test(source: Source, old: n.Compare, new: n.Compare) -> Repair:
+    text = source.text[: old.span.start] + unparse_expr(new) + source.text[old.span.end :]
+    what = f"the test `{unparse_expr(new)}` in place of `{unparse_expr(old)}`"
+    return Repair(what, Source(source.path, text))
+
+
+def _one_scale(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
+    """The scale of one variable, by small factors."""
+    names = dict.fromkeys(s.name for s in statements_in(mechanism.body) if isinstance(s, n.Sample))
+    if len(names) > 1:
+        for factor in _FACTORS:
+            for name in names:
+                made = with_scales(source, factor, name)
+                if made != source:
+                    yield Repair(f"the scale of `{name}` {factor} times as large", made)
 
 
 def _part(deadline: float) -> float:
@@ -83,12 +167,14 @@ def _by_factor(judge: Judge, text: Source, found: LeastClaim, also: str) -> Iter
     yield Repair(f"{also}the claim `{found.least}`", found.text)
 
 
-def with_scales(source: Source, factor: Fraction) -> Source:
-    """The text with every scale so many times as large; families that have no scale stay as they are."""
+def with_scales(source: Source, factor: Fraction, name: str | None = None) -> Source:
+    """The text with every scale so many times as large, or those of one variable; families that have no scale
+    stay as they are.
+    """
     made = source.text
     drawn = [s for s in statements_in(parse(source).body) if isinstance(s, n.Sample)]
     for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
-        if s.family.row.slope is Slope.SCALE:
+        if s.family.row.slope is Slope.SCALE and name in (None, s.name):
             span = s.args[0].span
             made = made[: span.start] + times(s.args[0], factor) + made[span.end :]
     return Source(source.path, made)

@@ -11,6 +11,7 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.commands import improve
+from aligncheck.judge import Judge
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
@@ -22,7 +23,7 @@ from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient,
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
-from aligncheck.synthesis.repair import repairs, with_scales
+from aligncheck.synthesis.repair import other_tests, repairs, verified_changes, with_scales
 from aligncheck.synthesis.tune import best_split
 from aligncheck.verdict import FileResult, Verified
 
@@ -113,6 +114,46 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "verified with the claim `2*eps`" in told
     assert main(["fix", str(path)]) == 0
     assert "is verified as it is" in capsys.readouterr().out
+
+
+WRONG_GUARD = """mechanism found
+input
+  a : queries, sensitivity 1
+  t : real
+  m : int where m >= 1
+  e : real where e > 0
+privacy e
+program
+  low ~ Lap(2/e)
+  hits = 0
+  for j, x in a:
+    z[j] ~ Lap(4*m/e)
+    if x + z[j] >= t + low:
+      emit seen
+      hits = hits + 1
+    else:
+      emit not_seen
+    if hits >= m: break
+align
+  low += 1
+  z[j] += 1 + a[j] - a'[j]   when out[j] is not_seen
+"""
+
+
+def test_a_guard_is_repaired_by_the_one_word() -> None:
+    before = Source("m.dp", WRONG_GUARD)
+    (repair,) = repairs(before, time.monotonic() + 60)
+    assert repair.what == "`z` moved when `out[j] is seen`"
+    assert repair.source.text == WRONG_GUARD.replace("is not_seen", "is seen")
+
+
+def test_a_test_of_the_program_is_repaired() -> None:
+    late = WRONG_GUARD.replace("is not_seen", "is seen").replace("hits >= m", "hits > m")
+    source = Source("m.dp", late)
+    judge = Judge(time.monotonic() + 60, explain=False, search=False)
+    repair = next(verified_changes(judge, other_tests(source, parse(source))))
+    assert repair.what == "the test `hits >= m` in place of `hits > m`"
+    assert repair.source.text == late.replace("hits > m", "hits >= m")
 
 
 def half_claimed() -> Source:
