@@ -26,6 +26,8 @@ from aligncheck.language.syntax.unparse import unparse, unparse_claim, unparse_e
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Input, RunScope, number_of
+from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation.databases import legal
 from aligncheck.synthesis.dearest import CostOfRun, costs, dearest, verified
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified, times
 from aligncheck.synthesis.put_in import with_claim
@@ -170,20 +172,36 @@ _POINTS = (
 
 
 def _smaller_somewhere(reading: ProgramReading, one: n.Expr, other: n.Expr) -> bool:
-    """Whether a term is smaller than another for some values of the inputs."""
-    for numbers in _POINTS:
-        scope: dict[str, Input] = {}
-        for at, name in enumerate(sorted(reading.inputs)):
-            scope[name] = Fraction(numbers[at % 3])
-        for group in reading.groups:
-            if group.vector:
-                scope.update(dict.fromkeys(group.names, (Fraction(0),) * numbers[3]))
+    """Whether a term is smaller than another for some values of the inputs that the declarations allow."""
+    for point in map(partial(_point, reading.mechanism), _POINTS):
+        scope = RunScope({**dict(point.parameters), **dict(point.data)})
         try:
-            if exact.compare(number_of(one, RunScope(scope)), number_of(other, RunScope(scope))) < 0:
+            if not legal(reading.mechanism, point):
+                continue
+            if exact.compare(number_of(one, scope), number_of(other, scope)) < 0:
                 return True
         except NO_RUN:
-            return True
+            continue
     return False
+
+
+def _point(mechanism: n.Mechanism, numbers: Sequence[int]) -> Scenario:
+    """Inputs of such sizes; all answers are 0."""
+    *values, length = map(Fraction, numbers)
+    parameters: list[tuple[str, Input]] = []
+    data: list[tuple[str, Input]] = []
+    for at, item in enumerate(mechanism.inputs):
+        value = values[at % len(values)]
+        match item:
+            case n.Parameter(name=name, sort=sort):
+                parameters.append((name, value > 1 if sort is n.Sort.BOOL else value))
+            case n.PublicVector(name=name, sort=sort):
+                one = value > 1 if sort is n.Sort.BOOL else value
+                parameters.append((name, (one,) * int(length)))
+            case n.Queries(names=names, vector=vector):
+                zeros: Input = (Fraction(0),) * int(length) if vector else Fraction(0)
+                data += [(name, zeros) for name in names]
+    return Scenario(tuple(parameters), tuple(data), tuple(data))
 
 
 def _terms(mechanism: n.Mechanism, reading: ProgramReading, site: NoiseSite) -> Iterator[tuple[int, n.Expr]]:
