@@ -21,7 +21,7 @@ from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, eith
 from aligncheck.language.families import Family, Moves
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import moved_by, shifts_in, signed_terms, statements_in
+from aligncheck.language.syntax.walk import moved_by, names_in, shifts_in, signed_terms, statements_in
 
 Rate: TypeAlias = tuple[Term, Term]
 """How fast a density falls, as a quotient: ln f(x)/f(y) <= |x - y| * above / below."""
@@ -29,14 +29,14 @@ Rate: TypeAlias = tuple[Term, Term]
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A line for a draw: where it is `on`, and what it adds. Where the new value is another noise variable's
-    draw and more, that is the `source`; where it is a part of the draw and more, that is the draw divided by
-    `divisor`, the logarithm of which is `stretch`.
+    """A line for a draw: where it is `on`, and what it adds. Where the new value is another draw and more,
+    that is the `source`, a noise variable and an index; where it is a part of the draw and more, that is the
+    draw divided by `divisor`, the logarithm of which is `stretch`.
     """
 
     on: Term
     value: Term
-    source: str | None = None
+    source: tuple[str, Term] | None = None
     divisor: Term | None = None
     stretch: Term | None = None
 
@@ -48,7 +48,8 @@ class Move:
     @property
     def parts(self) -> tuple[Term, ...]:
         """What the draw is moved by."""
-        return (self.value,) if self.divisor is None else (self.value, self.divisor)
+        more = self.divisor if self.source is None else self.source[1]
+        return (self.value,) if more is None else (self.value, more)
 
 
 CONNECTIVES = (z3.Z3_OP_AND, z3.Z3_OP_OR, z3.Z3_OP_NOT, z3.Z3_OP_IMPLIES, z3.Z3_OP_ITE)
@@ -166,18 +167,22 @@ class Aligner(Sets):
             return Move(scope.guard, -value if line.op == "-=" else value)
         added, source, by = self._renewed(line)
         value = real(self.number(added, scope))
+        if source is not None:
+            where = source.index if isinstance(source, n.Index) else n.Number(Fraction(0), span=line.span)
+            name = source.base if isinstance(source, n.Index) else source.ident
+            return Move(scope.guard, value, (name, self.whole_number(where, scope)))
         if by is None:
-            return Move(scope.guard, value, source)
+            return Move(scope.guard, value)
         stretch = self.number(n.Call("ln", (by,), span=line.span), scope)
         return Move(scope.guard, value, None, real(self.number(by, scope)), stretch)
 
-    def _renewed(self, line: n.Shift) -> tuple[n.Expr, str | None, n.Expr | None]:
+    def _renewed(self, line: n.Shift) -> tuple[n.Expr, n.Name | n.Index | None, n.Expr | None]:
         """`x = … + x + …`, or with `x/E`, `E*x`, or another draw in the place of x: what is added, which
         other draw that is, and what x is divided by. Any other new value depends on its own draw.
         """
         own, signed = moved_by(line), signed_terms(line.value)
         by: n.Expr | None
-        found: dict[int, tuple[int, str | None, n.Expr | None]] = {}
+        found: dict[int, tuple[int, n.Name | n.Index | None, n.Expr | None]] = {}
         for at, (e, plus) in enumerate(signed):
             match e:
                 case _ if not plus:
@@ -190,8 +195,8 @@ class Aligner(Sets):
                     part = right if left == own else left
                     by = n.Binary("/", n.Number(Fraction(1), span=e.span), part, span=e.span)
                     found.setdefault(1, (at, None, by))
-                case n.Name(ident=x, primed=False) if x in self.noise:
-                    found.setdefault(2, (at, x, None))
+                case n.Name(ident=x, primed=False) | n.Index(base=x, primed=False) if x in self.noise:
+                    found.setdefault(2, (at, e, None))
         if not found:
             raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
         at, source, by = found[min(found)]
@@ -237,18 +242,66 @@ class Aligner(Sets):
             for other in new[:at]:
                 text = f"one line at most says what {x} becomes"
                 path.oblige("injective", place, text, z3.Not(both(m.on, other.on)))
-            if m.source is not None:
-                if not all(self._once(name, stmt.family) for name in (x, m.source)):
-                    raise Reject("language", place, f"`{x}` or `{m.source}` is not drawn once, in every run")
-                if not all(self.symbols.noise_free(other.on, other.value) for other in moves):
-                    raise Reject("acyclic", place, f"what is added to `{m.source}` depends on noise")
-                path.exchanged.append((x, m.source, m.on))
-                one = z3.If(m.on, self.noise[m.source].symbols[0](self.symbols.zero), one)
-            elif m.divisor is not None:
+            if m.divisor is not None:
                 text = f"{x} is divided by 1 at least"
                 path.oblige("support", place, text, implies(m.on, m.divisor >= 1))
+            elif stmt.index is None and m.source is not None:
+                source = m.source[0]
+                if not all(self._once(name, stmt.family) for name in (x, source)):
+                    raise Reject("language", place, f"`{x}` or `{source}` is not drawn once, in every run")
+                if not all(self.symbols.noise_free(other.on, other.value) for other in moves):
+                    raise Reject("acyclic", place, f"what is added to `{source}` depends on noise")
+                path.exchanged.append((x, source, m.on))
+        if stmt.index is not None and any(m.source is not None for m in moves):
+            self._permuted(stmt, path)
+        return self._renew(one, moves)
+
+    def _renew(self, one: Term, moves: list[Move]) -> Term:
+        """A draw that becomes what its lines say."""
+        for m in moves:
+            if m.source is not None:
+                one = z3.If(m.on, self.noise[m.source[0]].symbols[0](m.source[1]), one)
+            elif m.divisor is not None:
                 one = z3.If(m.on, divided(one, m.divisor), one)
         return one + self.total(moves)
+
+    def _permuted(self, stmt: n.Sample, path: Path) -> None:
+        """That the draws of one variable in the place of others are just those whose place is taken, each
+        once; and that each has the scale that the other has. See section 13 of docs/kernel.md.
+
+        They are the draws of a loop that makes one in each round, and leaves out none: those at all indices
+        of its range, in every complete run. All that is asked is asked of any two indices, of which lines and
+        scales are functions that neither noise nor the loop has a part in.
+        """
+        x, place, level = stmt.name, stmt.span, self.scope(Mode.LEVEL, path, stmt.span)
+        loops = [s for s in self.spec.body if isinstance(s, n.For) and stmt in s.body]
+        if len(self._samples(x)) > 1 or not loops or stmt.index != n.Name(loops[0].index or ""):
+            raise Reject("language", place, f"`{x}` is not drawn at each index of one loop")
+        over, inside = loops[0].over, list(statements_in(loops[0].body))
+        ends = names_in(over.low) | names_in(over.high) if isinstance(over, n.OverRange) else set()
+        if any(isinstance(s, n.Break) or (isinstance(s, n.Assign) and s.name in ends) for s in inside):
+            raise Reject("language", place, f"the loop that draws `{x}` may end before its last round")
+        low, high = self.ends(over, level)
+        j, k = self.index("j"), self.index("k")
+        one, other = (self.moves(x, at, replace(level, generic=(j, k))) for at in (j, k))
+        scales = [self.number(stmt.args[0], level.binding(loops[0].index or "", at, True)) for at in (j, k)]
+        if not self.symbols.noise_free(low, high, *scales, *(t for m in one for t in (m.on, *m.parts))):
+            raise Reject("acyclic", place, f"which `{x}` takes the place of which depends on noise")
+        range_j, range_k = (both(low <= at, at < high) for at in (j, k))
+        lines = [(m.on, m.source) for m in one], [(m.on, m.source) for m in other]
+        takes, again = ([(on, s[1]) for on, s in each if s is not None] for each in lines)
+        if any(s is not None and s[0] != x for _, s in lines[0]):
+            raise Reject("language", place, f"another noise variable's draws in the place of `{x}`")
+        taken = both(range_k, either(self.symbols.false, *(on for on, _ in again)))
+        for on, at in takes:
+            here = both(range_j, on)
+            text = f"the {x} that is put in another's place has its own taken"
+            path.oblige("injective", place, text, implies(both(here, k == at), taken))
+            text = f"two {x} that change places have one scale"
+            path.oblige("scales", place, text, implies(both(here, k == at), scales[0] == scales[1]))
+            for on_k, at_k in again:
+                goal = implies(both(here, range_k, on_k, at == at_k), j == k)
+                path.oblige("injective", place, f"{x} is put in one place only", goal)
 
     def _once(self, x: str, family: Family) -> bool:
         """Whether a noise variable is one draw, at the top level, from this family."""
@@ -410,14 +463,15 @@ class Aligner(Sets):
                 moves = self.moves(x, at, scope)
             except Reject:
                 continue
-            if any(m.renews for m in moves):
+            if any(m.divisor is not None for m in moves):
                 continue  # this is known when the draw is made
             shift = self.total(moves)
-            if not self._known_on_d(shift, fixed):
+            places = (m.source[1] for m in moves if m.source is not None)
+            if not all(self._known_on_d(t, fixed) for t in (shift, *places)):
                 continue
             if not self.symbols.draws(shift) or self._defined_everywhere(x, at, path):
                 on_d, on_other, _ = (f(at) for f in self.noise[x].symbols)
-                path.fact(Kind.WHOLE, on_other == on_d + shift, (at,))
+                path.fact(Kind.WHOLE, on_other == self._renew(on_d, moves), (at,))
 
     def _defined_everywhere(self, x: str, at: Term, path: Path) -> bool:
         """Whether a shift that is made of draws on D, whenever they are made, is defined at any index; then

@@ -116,8 +116,8 @@ def _renewed(
         if divisor is not None:
             amount = _amount(whole, nodes.Call("ln", (divisor,)))
             yield CostPart(line.name, *amount, f"{paid}, for dividing (VLDB paper, Theorem 4)", line.span)
-        elif line.op == "=" and plus and isinstance(term, nodes.Name) and _draws(mechanism, term.ident):
-            exchanged = f"{paid}, in the place of `{term.ident}` (VLDB paper, Theorem 4)"
+        elif line.op == "=" and plus and _is_draw(mechanism, term):
+            exchanged = f"{paid}, in the place of `{unparse_expr(term)}` (VLDB paper, Theorem 4)"
             yield CostPart(line.name, "0", "0", exchanged, line.span)
         elif rest is None:
             rest = term if plus else nodes.Unary("-", term)
@@ -138,7 +138,10 @@ def _divisor(term: nodes.Expr, own: nodes.Expr) -> nodes.Expr | None:
     return None
 
 
-def _draws(mechanism: nodes.Mechanism, name: str) -> bool:
+def _is_draw(mechanism: nodes.Mechanism, term: nodes.Expr) -> bool:
+    if not isinstance(term, nodes.Name | nodes.Index):
+        return False
+    name = term.ident if isinstance(term, nodes.Name) else term.base
     return any(isinstance(s, nodes.Sample) and s.name == name for s in statements_in(mechanism.body))
 
 

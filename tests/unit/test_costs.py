@@ -62,6 +62,15 @@ TABLES = {
             ("xi", "0", f"once, in the place of `eta` ({THEOREM})"),
         ],
     ),
+    "draws of a list that are exchanged": (
+        file("tests/specs/rules/exchanged_list_ok.dp"),
+        [
+            ("xi", "0", f"per draw, in the place of `xi[1]` ({THEOREM})"),
+            ("xi", "abs(q[0] - q'[0])*eps/2", "per draw"),
+            ("xi", "0", f"per draw, in the place of `xi[0]` ({THEOREM})"),
+            ("xi", "abs(q[1] - q'[1])*eps/2", "per draw"),
+        ],
+    ),
     "one answer moves": (file("specs/histogram.dp"), [("eta[i]", EXACT, "when moved")]),
     "a variable amount": (file("specs/halving_budget.dp"), [("xi[t]", "use", "per draw")]),
     "a claim about the output": (

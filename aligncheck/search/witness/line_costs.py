@@ -26,8 +26,12 @@ def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, 
 
 
 def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool = False) -> n.Expr | None:
-    """A guess of what one line costs, by the scale of a draw; a divided draw costs a logarithm, too."""
-    by, rest = _divided(line)
+    """A guess of what one line costs, by the scale of a draw; a divided draw costs a logarithm, too, and
+    another draw in its place nothing.
+    """
+    by, rest = _divided(spec, line)
+    if by == ONE:
+        return cost_of(spec, replace(line, op="+=", value=rest), draw, cautious)
     if by is not None:
         more = cost_of(spec, replace(line, op="+=", value=rest), draw, cautious)
         return n.Call("ln", (by,)) if rest == NOTHING else more and n.Binary("+", n.Call("ln", (by,)), more)
@@ -40,19 +44,26 @@ def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: b
     return product((size, 1), (rate, 1))
 
 
-def _divided(line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
-    """What a line divides its draw by, and what it adds."""
+def _divided(spec: n.Mechanism, line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
+    """What a line divides its draw by, and what it adds; by 1 where another draw takes its place."""
     own = walk.moved_by(line)
+    drawn = {s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     by, rest = None, NOTHING
     for e, plus in walk.signed_terms(line.value) if walk.renews(line) else ():
         if by is None and isinstance(e, n.Binary) and e.op == "/" and e.left == own:
             by = e.right
         elif by is None and isinstance(e, n.Binary) and e.op == "*" and own in (e.left, e.right):
             by = n.Binary("/", ONE, e.right if e.left == own else e.left)
+        elif by is None and plus and isinstance(e, n.Name | n.Index) and _name(e) in drawn:
+            by = ONE
         else:
             part = e if plus else n.Unary("-", e)
             rest = part if rest == NOTHING else n.Binary("+", rest, part)
     return by, rest
+
+
+def _name(e: n.Name | n.Index) -> str:
+    return e.ident if isinstance(e, n.Name) else e.base
 
 
 def definitions(spec: n.Mechanism) -> dict[str, n.Expr]:

@@ -396,7 +396,9 @@ class MoreLines:
 
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
-        if line.guard is None:
+        if line.index is not None and not isinstance(line.index, n.Name):
+            yield _where(self._before(k, line.index))
+        elif line.guard is None:
             for group in self.groups:
                 if group.adjacency.ways and (
                     {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
@@ -411,6 +413,7 @@ class MoreLines:
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])
             yield self._index(k)
+        if line.guard is None:
             return
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
         options = [list(self._often(way, line, k)) for way in ways]
