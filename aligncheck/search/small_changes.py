@@ -217,14 +217,16 @@ def _moves(mechanism: n.Mechanism, name: str, index: n.Expr | None) -> Iterator[
 
 
 def _other_draws(mechanism: n.Mechanism) -> Iterator[SmallChange]:
-    """The draw of the round in place of another one."""
+    """The draw of the round in place of another one, where the round reads it."""
+    loops = [s for s in statements_in(mechanism.body) if isinstance(s, n.For | n.While)]
     for sample in _samples(mechanism):
-        if sample.index is None:
+        rounds = [inside for loop in loops if sample in (inside := list(statements_in(loop.body)))]
+        if sample.index is None or not rounds:
             continue
         drawn = n.Index(sample.name, sample.index)
         read = [
             e
-            for s in statements_in(mechanism.body)
+            for s in rounds[-1]
             if isinstance(s, n.Assign | n.Emit)
             for whole in own_expressions(s)
             for e in subexpressions(whole)
