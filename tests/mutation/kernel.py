@@ -99,8 +99,10 @@ def decided_in_tests() -> list[Case]:
     found: list[Case] = []
     decide = kernel.decide
 
-    def kept(spec: n.Mechanism, witness: Witness) -> Accepted | Rejected:
-        answer = decide(spec, witness)
+    def kept(
+        spec: n.Mechanism, witness: Witness, confirm: logic.Confirm | None = None
+    ) -> Accepted | Rejected:
+        answer = decide(spec, witness, confirm)
         name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2]
         found.append(Case(name, spec, witness, isinstance(answer, Accepted)))
         return answer
