@@ -408,9 +408,9 @@ class ProgramReading:
     def available(self, site: NoiseSite, e: n.Expr) -> n.Expr:
         """The expression with definitions in place of variables that have no value yet at the draw."""
         for _ in range(5):
-            after = {
-                name for name, at in self.assigned_at.items() if at[0] > site.position
-            } - self.gathers.keys()
+            which = 0 if site.loops else -1  # in a loop what was assigned before has a value, too
+            after = {name for name, at in self.assigned_at.items() if at[which] > site.position}
+            after -= self.gathers.keys()
             later = {
                 name: self.assigned[name][0] if len(self.assigned[name]) == 1 else self.added_up[name]
                 for name in names_in(e) & after
