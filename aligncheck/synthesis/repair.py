@@ -26,7 +26,7 @@ from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignme
 from aligncheck.synthesis.formulas import times
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_claim
-from aligncheck.synthesis.reading import ONE, SELECTIONS, ProgramReading
+from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
 from aligncheck.synthesis.runs import some_pairs
 from aligncheck.synthesis.templates import guards_for
 
@@ -122,7 +122,7 @@ def _other_guards(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
 
 
 def other_tests(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
-    """One comparison of the program that is strict or is not, or whose limit is by 1 off."""
+    """One comparison of the program that is strict or is not, or whose limit is one step off."""
     reading = ProgramReading(mechanism)
     tests = [*reading.tests, *(s.test for s in statements_in(mechanism.body) if isinstance(s, n.While))]
     compared = [e for test in tests for e in subexpressions(test) if isinstance(e, n.Compare)]
@@ -133,7 +133,14 @@ def other_tests(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
     for e in compared:
         if e.op in others and not reading.noisy(names_in(e)):
             for op in ("-", "+"):
-                yield _with_test(source, e, replace(e, right=n.Binary(op, e.right, ONE)))
+                for step in _steps(reading, e.left):
+                    yield _with_test(source, e, replace(e, right=n.Binary(op, e.right, step)))
+
+
+def _steps(reading: ProgramReading, e: n.Expr) -> list[n.Expr]:
+    """By how much a variable goes up or down."""
+    values = reading.assigned.get(e.ident, ()) if isinstance(e, n.Name) else ()
+    return list(dict.fromkeys(v.right for v in values if isinstance(v, n.Binary) and v.left == e))
 
 
 def _with_test(source: Source, old: n.Compare, new: n.Compare) -> Repair:
