@@ -25,11 +25,13 @@ from aligncheck.language.syntax.walk import names_in, statements_in
 
 def tie_bound(mechanism: Mechanism) -> Expr | None:
     """How likely a tie is, at most, among the noisy answers of a selection beside which their noise is
-    released (in a gap), if it were discrete Laplace noise on the multiples of `gamma`: n² gamma / scale for
-    n answers. None where there is no such selection, or its noise is not Laplace noise of one public scale.
+    released (in a gap), if it were discrete noise on the multiples of `gamma`: n² gamma / scale for n
+    answers. None where there is no such selection, or its noise is not Laplace or exponential noise of one
+    public scale.
 
     Two of them tie with a probability of at most (1 + 1/e) gamma / scale, and there are n (n - 1)/2 pairs.
-    Source: appendix A.2 of the VLDB paper.
+    Source: appendix A.2 of the VLDB paper. Of exponential noise each value has at most the probability
+    1 - exp(-gamma / scale) <= gamma / scale, so that one of them meets the other with no more than that.
     """
     statements = list(statements_in(mechanism.body))
     drawn = {s.name: s for s in statements if isinstance(s, Sample)}
@@ -40,7 +42,7 @@ def tie_bound(mechanism: Mechanism) -> Expr | None:
         if not isinstance(chosen, Gather) or chosen.function not in ("argmax", "argmin", *SELECTING):
             continue
         noise = [drawn[x] for x in names_in(chosen.body) & told if x in drawn]
-        if len(noise) == 1 and _is_laplace(noise[0].family) and isinstance(chosen.over, Indices):
+        if len(noise) == 1 and _is_exponential(noise[0].family) and isinstance(chosen.over, Indices):
             (scale,) = noise[0].args
             if names_in(scale) <= public:
                 count = Binary("**", Call("len", (Name(chosen.over.base),)), Number(Fraction(2)))
@@ -48,5 +50,5 @@ def tie_bound(mechanism: Mechanism) -> Expr | None:
     return None
 
 
-def _is_laplace(family: Family) -> bool:
-    return family.exponential and not family.discrete and not family.one_sided
+def _is_exponential(family: Family) -> bool:
+    return family.exponential and not family.discrete

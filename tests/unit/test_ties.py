@@ -17,6 +17,8 @@ BOUNDS = {
     "noisy_max_gap": "len(q)**2*gamma/(2/eps)",
     "noisy_max_gap_monotone": "len(q)**2*gamma/(2/eps)",
     "noisy_topk_gap": "len(q)**2*gamma/(2*k/eps)",
+    "noisy_topk_gap_exp": "len(q)**2*gamma/(2*k/eps)",
+    "noisy_topk_gap_exp_monotone": "len(q)**2*gamma/(2*k/eps)",
     "noisy_topk_gap_monotone": "len(q)**2*gamma/(2*k/eps)",
 }
 
@@ -26,7 +28,7 @@ def bound(name: str) -> str | None:
     return None if found is None else unparse_expr(found)
 
 
-def test_the_bound_is_given_for_selections_with_gaps_under_laplace_noise() -> None:
+def test_the_bound_is_given_for_selections_with_gaps_under_laplace_and_exponential_noise() -> None:
     named = {path.stem: bound(path.stem) for path in SPECS.glob("*.dp")}
     assert {name: text for name, text in named.items() if text is not None} == BOUNDS
 
@@ -39,6 +41,8 @@ def test_two_noisy_answers_tie_with_less_than_this_probability(rate: float, apar
     tie = sum(math.exp(-rate * (abs(x) + abs(x + apart))) for x in steps) * math.tanh(rate / 2) ** 2
     assert tie <= 2**2 * rate
     assert tie <= (1 + 1 / math.e) * rate
+    one_sided = sum(math.exp(-rate * (2 * x + apart)) for x in range(3000)) * (1 - math.exp(-rate)) ** 2
+    assert one_sided <= rate
 
 
 def test_a_lattice_that_is_refused_because_of_ties(capsys: pytest.CaptureFixture[str]) -> None:
