@@ -318,7 +318,8 @@ def choice_p_value(gap: Real, unit: Real = 1) -> float:
 
     `gap` is what the exponential mechanism with gap releases, `unit` the scale of its logistic noise: 1 where
     the gap is eps/(2 Delta) times that of the utilities. A gap that was rounded down has a greater p-value,
-    which is right as well. Source: dissertation, Theorem 5.14.
+    which is right as well, and so has one whose p-value is less than the smallest float above 0, which stands
+    for it. Source: dissertation, Theorem 5.14.
 
     Raises:
         ParameterError: the unit is not positive, or the gap negative.
@@ -326,7 +327,7 @@ def choice_p_value(gap: Real, unit: Real = 1) -> float:
     size = _in_units(gap, unit)
     if size < 0:
         raise ParameterError("gap", "must not be negative")
-    return 2 * math.exp(-size) / (1 + math.exp(-size))
+    return max(2 * math.exp(-size) / (1 + math.exp(-size)), math.nextafter(0, 1))
 
 
 def expected_choice_gap(location: Real, unit: Real = 1) -> float:
