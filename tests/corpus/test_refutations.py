@@ -45,9 +45,8 @@ def named(path: Path) -> str:
 
 
 READ = {path: mechanism for path in sorted(SPECS.rglob("*.dp")) if (mechanism := mechanism_in(path))}
-READ = {path: mechanism for path, mechanism in READ.items() if isinstance(mechanism.claim, Pure)}
 REFUTED = [path for path, mechanism in READ.items() if expects_refutation(mechanism)]
-PRIVATE = [path for path, mechanism in READ.items() if not expects_refutation(mechanism)]
+PRIVATE = [path for path in READ if path not in REFUTED and isinstance(READ[path].claim, Pure)]
 
 
 def searched(name: str, probabilities: int, fixed: Inputs = (), any_will_do: bool = False) -> Finding:
