@@ -34,7 +34,7 @@ from aligncheck.publish.sheet import (
 )
 from aligncheck.refutation.findings import Refutation
 from aligncheck.refutation.violation import Violation
-from aligncheck.report.cost import cost_parts, invariants_of
+from aligncheck.report.cost import cost_parts, invariants_of, limit_of
 from aligncheck.report.refutation import interval_text, trace_table, violation_facts
 from aligncheck.report.sidebyside import RunsRow, RunsTable, kept_rows, rows_of
 from aligncheck.report.terminal import (
@@ -170,10 +170,12 @@ def _help(texts: Sequence[str]) -> Iterator[Block]:
 
 def _proof(source: Source, verified: Verified) -> Iterator[Block]:
     mechanism = verified.mechanism
-    power = f"`{unparse_expr(mechanism.privacy)}`"
-    claim = f"one run of `{mechanism.name}` is {claimed_for(mechanism)}".replace(
-        power, f"{power}-differentially private", 1
-    )
+    claim = f"one run of `{mechanism.name}` is private with {claimed_for(mechanism)}"
+    if isinstance(mechanism.claim, nodes.Pure):
+        power = f"`{unparse_expr(mechanism.claim.epsilon)}`"
+        claim = f"one run of `{mechanism.name}` is {claimed_for(mechanism)}".replace(
+            power, f"{power}-differentially private", 1
+        )
     yield SectionHead("What is proved")
     yield Theorem(mechanism.name, f"{claim}.", tuple(guarantee(mechanism)[1:]))
     yield SectionHead("The proof")
@@ -194,9 +196,7 @@ def _proof(source: Source, verified: Verified) -> Iterator[Block]:
         yield _step(source, report)
         if report.condition is Condition.COST:
             yield from _cost(verified)
-    yield Paragraph(
-        f"So every output is at most exp({power}) times as likely on D as on D', and this is the claim. ∎"
-    )
+    yield Paragraph(f"So {_shown(mechanism.claim)}, and this is the claim. ∎")
     if invariants := invariants_of(verified):
         yield SectionHead("Invariants that the proof uses")
         yield Grid("", ("loop", "holds at each head"), tuple(_parted(line) for line in invariants))
@@ -241,14 +241,30 @@ def _shifts(items: tuple[nodes.AlignItem, ...], case: str) -> Iterator[tuple[str
                 yield from _shifts(otherwise, f"{case}{', ' if case else ''}otherwise")
 
 
+def _shown(claim: nodes.Claim) -> str:
+    match claim:
+        case nodes.Pure(epsilon=epsilon):
+            return f"every output is at most exp(`{unparse_expr(epsilon)}`) times as likely on D as on D'"
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            most = f"exp(`{unparse_expr(epsilon)}`) times that on D', and `{unparse_expr(delta)}` more"
+            return f"the probability of every event on D is at most {most}"
+        case nodes.Concentrated(rho=rho):
+            most = f"α times `{unparse_expr(rho)}`"
+            return (
+                f"the Rényi divergence of every order α > 1 between what D and D' release is at most {most}"
+            )
+
+
 def _cost(verified: Verified) -> Iterator[Block]:
-    claim = unparse_expr(verified.mechanism.privacy)
+    claimed = verified.mechanism.claim
+    bounded = isinstance(claimed, nodes.Pure) and claimed.most is not None
+    claim = unparse_expr(claimed.epsilon if isinstance(claimed, nodes.Pure) else limit_of(verified))
     parts = cost_parts(verified)
     if not parts:
         yield Paragraph(f"No draw is moved at a cost, so what is paid is within `{claim}`.")
         return
     rows = tuple((f"`{p.name}`", _code(p.amount), _code(p.share), p.times) for p in parts)
-    share = "share of it" if verified.mechanism.most is None else "share of bound"
+    share = "share of bound" if bounded else "share of it"
     yield Grid(
         f"What moving the noise costs, in all at most `{claim}`",
         ("noise", "cost of one", share, "paid"),

@@ -13,6 +13,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import GREEK
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.syntax.walk import claimed_in
 
 _LETTERS = {spelt: f"\\{spelt}" for spelt in GREEK.values()} | {
     "eps": "\\varepsilon",
@@ -59,7 +60,9 @@ def code(text: str) -> str:
         read = parse(Source("", f"mechanism m\nprivacy {text}\nprogram\n  pass\nalign\n  pass\n"))
     except SpecError:
         return f"\\texttt{{{plain(text)}}}"
-    return f"\\texttt{{{plain(text)}}}" if read.most is not None else f"${math(read.privacy)}$"
+    claim = read.claim
+    whole = isinstance(claim, n.Pure) and claim.most is None
+    return f"${math(claimed_in(claim)[0])}$" if whole else f"\\texttt{{{plain(text)}}}"
 
 
 def math(expr: n.Expr) -> str:

@@ -200,8 +200,16 @@ def of_check(indent: str) -> list[str]:
 
 def _claim(mechanism: nodes.Mechanism) -> str:
     """What is proved, for one run and, where the claim depends on it, for one output."""
-    claim = unparse_expr(mechanism.privacy)
     every = "for every number of answers and every value of the parameters"
+    match mechanism.claim:
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            pair = f"(`{unparse_expr(epsilon)}`, `{unparse_expr(delta)}`)"
+            return f"one run is {pair}-differentially private, {every}."
+        case nodes.Concentrated(rho=rho):
+            return f"one run is `{unparse_expr(rho)}`-zero-concentrated differentially private, {every}."
+        case nodes.Pure():
+            pass
+    claim = unparse_expr(mechanism.privacy)
     if mechanism.most is None:
         return f"one run is `{claim}`-differentially private, {every}."
     return (
