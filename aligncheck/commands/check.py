@@ -85,7 +85,7 @@ def tell_faults(path: str, checked: CheckedFile | str) -> int:
 
 
 def _what_was_proved(path: str, checked: CheckedFile, solvers: str) -> list[str]:
-    from aligncheck.language.syntax.unparse import unparse_claim
+    from aligncheck.language.syntax.unparse import private_as
     from aligncheck.report.statement import statement, trusted
 
     spec, form, mode, accepted = checked.spec, checked.form, checked.mode, checked.accepted
@@ -93,7 +93,7 @@ def _what_was_proved(path: str, checked: CheckedFile, solvers: str) -> list[str]
         raise RuntimeError("a check without faults has decided everything")
     steps = sum(decision.steps for decision in accepted.decisions)
     return [
-        f"CHECKED  {path}: `{spec.name}` is `{unparse_claim(spec)}`-differentially private",
+        f"CHECKED  {path}: `{spec.name}` is {private_as(spec)}",
         *statement(spec, form, mode),
         *trusted(),
         f"  the kernel made {len(accepted.decisions)} decisions by {solvers} ({steps:,} steps of Z3), in "

@@ -18,7 +18,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
-from aligncheck.language.syntax.unparse import unparse_claim
+from aligncheck.language.syntax.unparse import private_as, unparse_claim
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text
@@ -95,7 +95,7 @@ def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: 
     yield Text()
     yield from canvas.hanging(
         Text("refuted: ", style="bold red"),
-        prose(f"this mechanism is not `{unparse_claim(mechanism)}`-differentially private"),
+        prose(f"this mechanism is not {private_as(mechanism)}"),
     )
     yield from _facts(canvas, list(violation_facts(violation)))
     if violation.trace is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from aligncheck.compiler.emit.describe import chosen_queries, guarantee
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax.nodes import Mechanism
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_input
+from aligncheck.language.syntax.unparse import unparse_claim, unparse_input
 from aligncheck.trusted import CHECKED_BY, RUN_BY, lines_of
 
 _HOW = {
@@ -32,9 +32,8 @@ def statement(spec: Mechanism, form: Mechanism, mode: RunMode) -> Iterator[str]:
     yield from _part("inputs", _inputs(spec))
     stepped = any(item not in spec.inputs for item in form.inputs)
     yield from _part("mode", [_FIXED if mode is RunMode.LATTICE and not stepped else _HOW[mode]])
-    if form.inputs != spec.inputs or form.privacy != spec.privacy or form.most != spec.most:
-        bound = "" if form.most is None else f" at most {unparse_expr(form.most)}"
-        yield from _part("form", [*_inputs(form), f"privacy {unparse_expr(form.privacy)}{bound}"])
+    if form.inputs != spec.inputs or form.claim != spec.claim:
+        yield from _part("form", [*_inputs(form), f"privacy {unparse_claim(form)}"])
 
 
 def trusted() -> Iterator[str]:

@@ -43,6 +43,7 @@ from aligncheck.runtime.errors import (
 from aligncheck.runtime.estimates import ChoiceGap, Estimate, GapNoise, choice_p_value, expected_choice_gap
 from aligncheck.runtime.extremes import argmax_of, argmin_of, max_of, min_of, top_of, upto_of
 from aligncheck.runtime.functions import boolean_function, has_tag, integer_function, real_function
+from aligncheck.runtime.losses import Currency
 from aligncheck.runtime.mechanism import (
     FloatMechanism,
     FunctionInfo,
@@ -93,6 +94,7 @@ __all__ = [
     "BudgetError",
     "ChoiceGap",
     "CleanedAnswers",
+    "Currency",
     "Estimate",
     "FloatMechanism",
     "FloatingNoise",

@@ -5,13 +5,19 @@ the budgets that a program gives, and Gaussian noise.
 from __future__ import annotations
 
 import math
+import sys
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from simulation import approximate
 
+from aligncheck.commands.compile import module_text
+from aligncheck.compiler.certificate.checker import check_file
+from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
@@ -20,9 +26,13 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.interpreter import RunScope, number_of
+from aligncheck.pipeline import Options, certify_file
+from aligncheck.runtime import Budget
+from aligncheck.runtime.losses import ConcentratedLoss
 from aligncheck.search.witness.composed import witnesses
 from aligncheck.search.witness.line_costs import half_square
 from aligncheck.search.witness.witness_json import expression
+from aligncheck.verdict import Verified
 
 SPECS = Path(__file__).parents[2] / "specs" / "delta"
 
@@ -106,6 +116,46 @@ def test_gaussian_noise_is_as_private_as_claimed(name: str, holds: bool) -> None
             sigma = first(spec, n.Sample, {"eps": eps, "delta": delta, "Delta": Fraction(1)})
             found.append(gaussian(sigma, float(eps)) <= delta)
     assert all(found) is holds
+
+
+@cache
+def made(name: str, mode: RunMode) -> str:
+    done = certify_file(str(SPECS / f"{name}.dp"), Options(), mode)
+    assert isinstance(done.result.verdict, Verified)
+    assert done.form is not None
+    return module_text(done.result.verdict, done.form, done.sections, mode)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("Currency.RHO", "Currency.EPSILON"),
+        ("self.bound = 1 / (2 *", "self.bound = 1 / (3 *"),
+        ('claim="1/(2*sigma**2)"', 'claim="1/(3*sigma**2)"'),
+    ],
+)
+def test_what_a_program_spends_in_rho_is_checked(right: str, wrong: str) -> None:
+    text = made("histogram_sigma", RunMode.LATTICE)
+    assert right in text
+    assert not check_file(text, ()).faults
+    assert check_file(text.replace(right, wrong), ()).faults
+
+
+def test_a_program_pays_in_rho(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("made")
+    monkeypatch.setitem(sys.modules, "made", module)
+    exec(made("histogram_sigma", RunMode.LATTICE), vars(module))
+    budget = Budget(ConcentratedLoss(Fraction(1)))
+    result = module.HistogramSigma(sigma=2, budget=budget)([3, 4, 5])
+    assert len(result.records) == 3
+    assert (budget.spent, result.spent) == (Fraction(1, 8), Fraction(1, 8))
+
+
+def test_roots_and_logarithms_of_a_budget_have_no_exact_form() -> None:
+    done = certify_file(str(SPECS / "histogram_gauss.dp"), Options(), RunMode.LATTICE)
+    assert isinstance(done.result.verdict, Verified)
+    assert done.form is None
+    assert done.problem
 
 
 def test_a_root_is_squared_away() -> None:

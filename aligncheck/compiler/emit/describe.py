@@ -155,9 +155,7 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
         for item in _queries(mechanism)
         for name in item.names
     ]
-    spends = f"Run the mechanism once, which spends `{unparse_expr(mechanism.privacy)}`"
-    if mechanism.most is not None:
-        spends += f" where it releases `out`, and at most `{unparse_expr(mechanism.most)}`"
+    spends = f"Run the mechanism once, which spends {_spent(mechanism.claim)}"
     paragraphs = [_wrapped(f"{spends}.", width)]
     raises = [
         "AlreadyRunError: this object has run before.",
@@ -168,6 +166,17 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
         raises.insert(0, "AnswersError: the type, shape or number of answers is wrong; nothing is drawn.")
     paragraphs.append("\n".join(["Raises:", *(_hanging(text, width) for text in raises)]))
     return paragraphs
+
+
+def _spent(claim: nodes.Claim) -> str:
+    match claim:
+        case nodes.Pure(epsilon=epsilon, most=most):
+            bound = "" if most is None else f" where it releases `out`, and at most `{unparse_expr(most)}`"
+            return f"`{unparse_expr(epsilon)}`{bound}"
+        case nodes.Approximate(epsilon=epsilon, delta=delta):
+            return f"`{unparse_expr(epsilon)}`, and a δ of `{unparse_expr(delta)}`"
+        case nodes.Concentrated(rho=rho):
+            return f"a ρ of `{unparse_expr(rho)}`"
 
 
 def of_stream(indent: str, mode: RunMode) -> list[str]:

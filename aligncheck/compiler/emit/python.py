@@ -62,6 +62,7 @@ _NUMBERS = {
 """Where irrational functions come from."""
 
 _RUNTIME = SCORE_FUNCTIONS | {
+    "Currency",
     "absolute",
     "Ahead",
     "Answers",
@@ -330,8 +331,7 @@ class _ModuleWriter:
         self.used.update(({"ParameterInfo"} if parameters else set()) | ({"QueryInfo"} if queries else set()))
         arguments: list[Item] = [
             f"name={quoted(self.mechanism.name)}",
-            f"claim={quoted(unparse_expr(self.mechanism.privacy))}",
-            *([] if self.mechanism.most is None else [f"bound={quoted(unparse_expr(self.mechanism.most))}"]),
+            *self._told_claim(),
             Brackets("parameters=(", tuple(parameters)),
             Brackets("queries=(", tuple(queries)),
         ]
@@ -343,6 +343,19 @@ class _ModuleWriter:
             self.used.add("FunctionInfo")
             arguments.append(Brackets("functions=(", tuple(functions)))
         return call("Spec", arguments)
+
+    def _told_claim(self) -> list[str]:
+        match self.mechanism.claim:
+            case nodes.Pure(epsilon=epsilon, most=most):
+                bound = [] if most is None else [f"bound={quoted(unparse_expr(most))}"]
+                return [f"claim={quoted(unparse_expr(epsilon))}", *bound]
+            case nodes.Approximate(epsilon=epsilon, delta=delta):
+                self.used.add("Currency")
+                told = [f"claim={quoted(unparse_expr(epsilon))}", "currency=Currency.EPSILON_DELTA"]
+                return [*told, f"delta={quoted(unparse_expr(delta))}"]
+            case nodes.Concentrated(rho=rho):
+                self.used.add("Currency")
+                return [f"claim={quoted(unparse_expr(rho))}", "currency=Currency.RHO"]
 
     def _info(self, name: str, sort: nodes.Sort, where: nodes.Expr | None) -> list[str]:
         info = [quoted(name), quoted(self.names[name]), quoted(sort.value)]
@@ -403,6 +416,8 @@ class _ModuleWriter:
         bound = self._most
         if not names_in(bound) & self.inputs.private:
             yield line(f"self.bound = {attributes.of_kind(bound, PythonKind.REAL)}", inner)
+        if isinstance(claim := self.mechanism.claim, nodes.Approximate):
+            yield line(f"self.bound_delta = {attributes.of_kind(claim.delta, PythonKind.REAL)}", inner)
 
     def _kept(self, name: str, check: str, given: Item) -> Iterator[str]:
         yield from bracket_lines(call(check, [quoted(name), given]), f"{STEP * 2}self.{self.names[name]} = ")
@@ -414,8 +429,14 @@ class _ModuleWriter:
 
     @property
     def _most(self) -> nodes.Expr:
-        """The most that an output costs."""
-        return self.mechanism.privacy if self.mechanism.most is None else self.mechanism.most
+        """The most that an output costs, in ε or ρ."""
+        match self.mechanism.claim:
+            case nodes.Pure(epsilon=epsilon, most=most):
+                return epsilon if most is None else most
+            case nodes.Approximate(epsilon=epsilon):
+                return epsilon
+            case nodes.Concentrated(rho=rho):
+                return rho
 
     def _call(self) -> Iterator[str]:
         self.used.add("Result")
@@ -506,12 +527,12 @@ class _ModuleWriter:
         """What is spent, where that depends on the output, and its bound, where the answers' number does."""
         given = {name: f'release.given["{name}"]' for name in self.inputs.private}
         writer = self.inputs.writer({**self.inputs.attributes(), **given})
-        bound, cost = self._most, self.mechanism.privacy
+        bound, claim = self._most, self.mechanism.claim
         methods = []
         if names_in(bound) & self.inputs.private:
             methods.append(("_bound", "The most that a run on these answers spends.", bound))
-        if self.mechanism.most is not None:
-            methods.append(("_cost", "What the output so far costs.", cost))
+        if isinstance(claim, nodes.Pure) and claim.most is not None:
+            methods.append(("_cost", "What the output so far costs.", claim.epsilon))
         for place, (method, says, expr) in enumerate(methods):
             self.used.update({"Real", "Release"})
             if place:

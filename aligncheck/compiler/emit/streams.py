@@ -15,7 +15,13 @@ from aligncheck.compiler.emit.program import loop_locals, names_read
 from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    names_in,
+    own_expressions,
+    statements_in,
+    subexpressions,
+)
 
 
 def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
@@ -203,7 +209,7 @@ def _read_elsewhere(mechanism: nodes.Mechanism, name: str, loop: nodes.For) -> b
     """Whether anything but the loop's header reads the list, or asks for its length."""
     if any(name in names_read(s) for s in statements_in(mechanism.body) if s is not loop):
         return True
-    said = [mechanism.privacy, mechanism.most]
+    said: list[nodes.Expr | None] = [*claimed_in(mechanism.claim)]
     said += [i.where for i in mechanism.inputs if not isinstance(i, nodes.Queries) or _sized(i.where, name)]
     return any(e is not None and name in names_in(e) for e in said)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import expressions_in, own_expressions, statements_in
+from aligncheck.language.syntax.walk import claimed_in, expressions_in, own_expressions, statements_in
 
 _BUDGET = "privacy budget"
 
@@ -28,8 +28,8 @@ class Units:
                     self._joined(
                         item.names[0], *([] if bound is None else [self._unit(bound)]), *item.names[1:]
                     )
-        for claim in (mechanism.privacy, mechanism.most):
-            self._joined(_BUDGET, None if claim is None else self._unit(claim))
+        for claim in claimed_in(mechanism.claim) if isinstance(mechanism.claim, nodes.Pure) else ():
+            self._joined(_BUDGET, self._unit(claim))
         for expr in expressions_in(mechanism):
             self._unit(expr)
         for statement in statements_in(mechanism.body):

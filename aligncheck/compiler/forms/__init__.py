@@ -44,7 +44,7 @@ from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.nodes import Mechanism, Pure, Sample
+from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import statements_in
@@ -78,8 +78,6 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
     Raises NoFormError where there is none.
     """
     for each in chain(mechanism):
-        if not isinstance(each.claim, Pure):
-            raise NoFormError("programs are made for claims in ε only", each.claim.span)
         if mode is not RunMode.FLOAT:
             refuse_irrational_clauses(each)
             refuse_logarithms_of_sums(each)

@@ -31,7 +31,14 @@ from aligncheck.language.syntax.nodes import (
     Mechanism,
     Sort,
 )
-from aligncheck.language.syntax.walk import names_in, own_expressions, parts_of, statements_in, with_parts
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    names_in,
+    own_expressions,
+    parts_of,
+    statements_in,
+    with_parts,
+)
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 
@@ -133,8 +140,8 @@ def refuse_irrational_clauses(mechanism: Mechanism) -> None:
     compares with one near it, and takes parameters between the two that the proof leaves out, or the other
     way round. So it does where the claim needs one: what a run is charged would be a number below it.
     """
-    for claimed in (mechanism.privacy, mechanism.most):
-        for call in _calls(claimed) if claimed is not None else ():
+    for claimed in claimed_in(mechanism.claim):
+        for call in _calls(claimed):
             raise NoFormError("the claim needs an irrational number, and what is spent is exact", call.span)
     for item in mechanism.inputs:
         for call in _calls(item.where) if item.where is not None else ():

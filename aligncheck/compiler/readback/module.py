@@ -372,11 +372,14 @@ class _Class:
         if (
             match("Spec", node.func) is None
             or node.args
-            or not set(given) <= {"name", "claim", "bound", "parameters", "queries", "functions"}
+            or not set(given)
+            <= {"name", "claim", "bound", "currency", "delta", "parameters", "queries", "functions"}
         ):
             raise refuse(node, "the description of the spec was expected here")
         self.spec_name = text(given.get("name"))
-        self.told.update((part, text(given[part])) for part in ("claim", "bound") if part in given)
+        self.told.update((part, text(given[part])) for part in ("claim", "bound", "delta") if part in given)
+        if "currency" in given:
+            self.told["currency"] = ast.unparse(given["currency"])
         for each in self._tuple(given, "parameters"):
             name, keyword, sort, more = self._info("ParameterInfo", each, 3)
             vector = "vector" in more and match("True", more["vector"]) is not None
@@ -477,6 +480,9 @@ class _Class:
             body.pop(0)
         if body and (holes := match("self.bound = _E", body[0])) is not None:
             self.claims["most"] = scope.read(holes["E"])
+            body.pop(0)
+        if body and (holes := match("self.bound_delta = _E", body[0])) is not None:
+            self.claims["delta"] = scope.read(holes["E"])
             body.pop(0)
         if body:
             raise refuse(body[0], "the reader knows no such statement here")
@@ -923,11 +929,22 @@ class _Class:
             "",
             (),
             tuple(inputs),
-            nodes.Pure(claim) if cost is None else nodes.Pure(cost, claim),
+            self._whole_claim(claim, cost, self.claims.get("delta")),
             body,
             (),
             functions=tuple(self.functions.values()),
         )
+
+    def _whole_claim(self, claim: Expr, cost: Expr | None, delta: Expr | None) -> nodes.Claim:
+        """The claim, in what the class says that it adds up."""
+        currency = self.told.get("currency")
+        if currency is None and delta is None:
+            return nodes.Pure(claim) if cost is None else nodes.Pure(cost, claim)
+        if currency == "Currency.EPSILON_DELTA" and cost is None and delta is not None:
+            return nodes.Approximate(claim, delta)
+        if currency == "Currency.RHO" and cost is None and delta is None:
+            return nodes.Concentrated(claim)
+        raise refuse(self.node, "the class does not say what it adds up")
 
     def _where(self, name: str) -> Expr | None:
         parts = self.where.get(name, [])

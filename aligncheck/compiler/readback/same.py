@@ -19,7 +19,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import lists_per_answer, names_in
+from aligncheck.language.syntax.walk import claimed_in, lists_per_answer, names_in
 
 EXPRESSIONS = get_args(Expr)
 
@@ -60,9 +60,16 @@ def same_program(spec: Mechanism, form: Mechanism, read: Read) -> None:
 
 def _said(spec: Mechanism) -> Iterator[tuple[str, str]]:
     """What a class tells its users of its spec, in the spec's words."""
-    yield "claim", unparse_expr(spec.privacy)
-    if spec.most is not None:
-        yield "bound", unparse_expr(spec.most)
+    first, *more = claimed_in(spec.claim)
+    yield "claim", unparse_expr(first)
+    match spec.claim:
+        case nodes.Pure():
+            yield from (("bound", unparse_expr(most)) for most in more)
+        case nodes.Approximate(delta=delta):
+            yield "currency", "Currency.EPSILON_DELTA"
+            yield "delta", unparse_expr(delta)
+        case nodes.Concentrated():
+            yield "currency", "Currency.RHO"
     private = {n for i in spec.inputs if isinstance(i, nodes.Queries) for n in i.names}
     clauses = [c for i in spec.inputs if i.where is not None for c in conjuncts("and", (i.where,))]
     for item in spec.inputs:
@@ -130,8 +137,11 @@ class _Comparison:
         if index:
             del self.names["i"]
         self.line = self.read.line
-        self._node(normal(form.privacy), normal(tree.privacy))
-        self._node(*(None if e is None else normal(e) for e in (form.most, tree.most)))
+        claims = [claimed_in(each.claim) for each in (form, tree)]
+        if type(form.claim) is not type(tree.claim) or len(claims[0]) != len(claims[1]):
+            raise self._differs("another claim", "the claim of the spec")
+        for one, other_ in zip(*claims, strict=True):
+            self._node(normal(one), normal(other_))
         self._node(normal_body(form.body), normal_body(tree.body))
         self._callees()
 

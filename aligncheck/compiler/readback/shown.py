@@ -14,7 +14,7 @@ from aligncheck.compiler.readback.python_patterns import ReadError
 from aligncheck.compiler.readback.statements import RecordLabel
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in
+from aligncheck.language.syntax.walk import claimed_in, names_in, own_expressions, statements_in
 
 
 def refuse_labels(labels: list[RecordLabel], lists: set[str], tree: nodes.Mechanism) -> None:
@@ -159,7 +159,7 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
     place = next(i for i, s in enumerate(tree.body) if s is loop)
     before, each, after = (_Count.of(b) for b in (tree.body[:place], loop.body, tree.body[place + 1 :]))
     others = [e for s in statements_in(tree.body) for e in own_expressions(s)]
-    others += [e for e in (tree.privacy, tree.most, *(i.where for i in tree.inputs)) if e is not None]
+    others += [e for e in (*claimed_in(tree.claim), *(i.where for i in tree.inputs)) if e is not None]
     if any(name in names_in(e) for e in others) or any(
         isinstance(s, nodes.For) and s is not loop and s.over == loop.over for s in statements_in(tree.body)
     ):

@@ -635,5 +635,5 @@ class Mechanism(Node):
 
     @property
     def most(self) -> Expr | None:
-        """The bound of an ε that speaks of the output. Raises NotPureError."""
-        return self.pure.most
+        """The bound of an ε that speaks of the output; no other claim does."""
+        return self.claim.most if isinstance(self.claim, Pure) else None

@@ -35,6 +35,17 @@ def unparse_claim(mechanism: n.Mechanism) -> str:
             return f"{unparse_expr(rho)} zcdp"
 
 
+def private_as(mechanism: n.Mechanism) -> str:
+    """What it is by its claim, as the end of a sentence."""
+    match mechanism.claim:
+        case n.Pure():
+            return f"`{unparse_claim(mechanism)}`-differentially private"
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            return f"(`{unparse_expr(epsilon)}`, `{unparse_expr(delta)}`)-differentially private"
+        case n.Concentrated(rho=rho):
+            return f"`{unparse_expr(rho)}`-zero-concentrated differentially private"
+
+
 def unparse(mechanism: n.Mechanism) -> str:
     """The text of a spec, with a final line end."""
     lines = [f"# {remark}".rstrip() for remark in mechanism.remarks]
