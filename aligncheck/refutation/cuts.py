@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
+from aligncheck.effort import OutOfTime
 from aligncheck.language.internal import InternalError
 from aligncheck.meaning.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
 from aligncheck.meaning.interpreter import Inputs
@@ -29,11 +30,23 @@ _WORTH = 1e-4
 
 def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored:
     """The best of what comes of an event when its free numbers are cut to an interval, or to an atom: one
-    number after the other. Raises `OutOfTime`.
+    number after the other, as far as there is time. Raises `OutOfTime` where there is none for the first.
     """
+    first = best
+    try:
+        for better in _cut_in_turn(meter, first, atoms_only):
+            best = better
+    except OutOfTime:
+        if best is first:
+            raise
+    return best
+
+
+def _cut_in_turn(meter: Meter, best: Scored, atoms_only: bool) -> Iterator[Scored]:
+    """Each better one. Raises `OutOfTime`."""
     event = best.candidate.event
     if not isinstance(event, CompleteOutput) or not event.records:
-        return best
+        return
     unit = unit_of(meter.mechanism, best.candidate.scenario)
     done: set[tuple[int, str]] = set()
     on_d, on_d_prime = _both(meter, best.candidate, event)
@@ -52,9 +65,9 @@ def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored
             found = score(meter, Candidate(best.candidate.scenario, _cut(event, *left[0], part)))
             if found is not None and found.score > best.score + _WORTH:
                 best = found
+                yield best
                 if best.level == math.inf:
-                    break
-    return best
+                    return
 
 
 def ties(meter: Meter, scenario: Scenario, event: CompleteOutput) -> list[CompleteOutput]:

@@ -368,6 +368,7 @@ class _Hunt:
     def _cut(self, near: Scored, uncut: float) -> None:
         """Restrict the released numbers, and see how far that leads."""
         best = with_cuts(self._meter, near)
+        self._consider(best)
         if not isinstance(self._mechanism.claim, nodes.Pure):
             best = sharpened(self._meter, best)
         if best.score > near.score + _WORTH:

@@ -15,14 +15,16 @@ from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
 from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
 from aligncheck.refutation.claims import Granted
+from aligncheck.refutation.cuts import with_cuts
 from aligncheck.refutation.databases import legal, parameter_choices, starting_databases
 from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
 from aligncheck.refutation.measure import Meter
-from aligncheck.refutation.pair_search import Candidate, best_neighbour, grown
+from aligncheck.refutation.pair_search import Candidate, best_neighbour, grown, score
 from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.refutation.trace import ends_in, trace_of
@@ -243,6 +245,19 @@ def test_kinds_of_violations_that_patterns_alone_miss(kind: str) -> None:
     inputs, program = NOT_PRIVATE[kind]
     of = mechanism(f"eta ~ Lap(1/eps)\n{program}", inputs=inputs)
     assert isinstance(refute(of, Aim(seconds=None, steps=1000, any_will_do=True, explain=False)), Violation)
+
+
+def test_cutting_many_numbers_keeps_what_it_found_when_the_steps_end() -> None:
+    of = mechanism("for i in range(60):\n  xi[i] ~ Lap(1/eps)\n  emit p(q + xi[i])", inputs=SINGLE)
+    meter = Meter(of, Effort(steps=800))
+    inputs: list[Inputs] = [(("q", Fraction(value)),) for value in (0, 1)]
+    pair = Scenario((("eps", Fraction(1)),), *inputs)
+    (event,) = meter.outputs(pair.parameters, pair.data, 10)
+    uncut = score(meter, Candidate(pair, event))
+    assert uncut is not None
+    assert not uncut.violates
+    assert with_cuts(meter, uncut).violates
+    assert meter.effort.is_over
 
 
 def test_what_was_searched_is_told() -> None:
