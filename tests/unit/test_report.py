@@ -317,6 +317,30 @@ def test_no_other_alignment_is_promised_where_none_would_do(condition: Condition
     assert "another one" not in text
 
 
+HIDDEN = """\
+mechanism hidden
+input
+  q : query, sensitivity 1
+privacy 2
+program
+  eta ~ Lap(1)
+  s = 1
+  if q + eta > 3:
+    s = 2
+  xi ~ Lap(s)
+  emit v(q + xi)
+"""
+
+
+@pytest.mark.parametrize(("condition", "at"), [(Condition.DRAWS, "q + eta > 3"), (Condition.SCALES, "xi ~")])
+def test_an_alignment_may_keep_the_runs_in_the_same_branches(condition: Condition, at: str) -> None:
+    source, mechanism = read(HIDDEN)
+    run = scenario({}, {"q": 3}, {"q": 4})
+    text = result_text(source, failure(source, mechanism, condition, run, at))
+    assert "an alignment that" in text
+    assert "no other alignment mends it" not in text
+
+
 def test_runs_that_part_are_marked_where_they_part() -> None:
     source, mechanism = read(LATE.replace("xi[i] += 1 + q[i] - q'[i] when", "xi[i] += 0 when"))
     run = scenario({"eps": 1}, {"q": [1]}, {"q": [0]}, eta=1)
