@@ -234,10 +234,12 @@ def _ending(exitcode: int | None) -> str:
 
 def is_lost(frame: FrameType | None) -> bool:
     """Whether an exception that a signal raises in this frame would not arrive: within finalizers it is
-    printed and dropped, and while ctypes converts an argument it turns into another one.
+    printed and dropped, and while ctypes converts an argument it turns into another one. A solver's context
+    that is half made cannot be dropped without such a print.
     """
     while frame is not None:
-        if frame.f_code.co_name in ("__del__", "remove", "from_param"):
+        code = frame.f_code
+        if code.co_name in ("__del__", "remove", "from_param") or code.co_qualname == "Context.__init__":
             return True
         frame = frame.f_back
     return False

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from aligncheck.verdict import FileResult
 
 GRACE = 1.0
-"""Seconds that a check may overrun its timeout (the last solver call) before it is killed."""
+"""Seconds that a check may overrun its timeout before it is killed: it ends by itself, with what it has by
+then, at the latest after half of them, but for a solver's call."""
 
 STEPS = 1_000
 """Steps of the search for a violation of a spec that is VERIFIED, and as many for the form of it that runs: a
@@ -228,7 +229,7 @@ def _verify(job: tuple[str, float, bool]) -> FileResult:
     path, timeout, explain = job
     start, result = time.monotonic(), None
     try:
-        with stopped_after(timeout):
+        with stopped_after(timeout + GRACE / 2):
             result = verify_file(path, Options(timeout=timeout, explain=explain))
             if explain:
                 from aligncheck.synthesis.dearest import with_dearest

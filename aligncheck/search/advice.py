@@ -100,12 +100,12 @@ class Failure:
 
 
 def advice_for(
-    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified
+    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, whole: Effort
 ) -> tuple[str, ...]:
     """Other claims, declarations and adjacencies under which this spec would be verified; no proof is tried
-    under any that allows the run that was found failing.
+    under any that allows the run that was found failing. The clock of the `whole` ends it.
     """
-    effort = Effort(steps=STEPS)
+    effort = Effort(whole.seconds_left(), STEPS)
     found: list[str] = []
     match failure.condition:
         case Condition.COST:

@@ -171,7 +171,7 @@ class Attempt:
         advice: tuple[str, ...] = ()
         if verified is not None:
             failure = Failure(found.condition, at, failing, times)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.effort)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -194,7 +194,7 @@ class Attempt:
         may_help = condition in (Condition.DEFINED, Condition.SCALES) and not self._by_densities
         if verified is not None and condition is not None and may_help:
             failure = Failure(condition, answer.place)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified)
+            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.effort)
         return Unknown(
             self.mechanism,
             condition,
