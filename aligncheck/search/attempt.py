@@ -246,6 +246,7 @@ def not_shown(mechanism: Mechanism, answer: Rejected) -> Unknown:
         answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
         Label(answer.place if answer.place != NOWHERE else mechanism.span),
         _reports(answer, None, answer.place),
+        help=rewrite_for(answer.reason),
     )
 
 

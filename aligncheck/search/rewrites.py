@@ -10,7 +10,8 @@ from aligncheck.language.syntax.walk import expressions_in, names_in, statements
 
 REWRITES = {
     "drawn from two families": "draw each kind of noise under a name of its own, with a line in `align` each",
-    "a claim in δ or ρ": "claim `privacy E`, pure differential privacy",
+    "of a claim in δ or ρ": "put what is drawn by densities, or needs the general route, into a spec of its "
+    "own that claims ε, and call it",
     "a set in the claim": "let the called mechanism take what the set is in its claim as a parameter, "
     "`m : real`, with `b : vector where b[i] <= m`",
     "`logsumexp` inside a set": "give the sum a name of its own, outside of the set: `s = logsumexp(…)`",
@@ -19,6 +20,11 @@ REWRITES = {
     "and `Cauchy` noise changes places, or is divided",
     "is not drawn once, in every run": "draw both outside of branches and loops, without an index, and let "
     "them change places under a `when`",
+    "is not drawn at each index of one loop": "let draws that change places be all those of one loop: "
+    "`for i in range(n):` and in it, outside of branches, `x[i] ~ …`",
+    "may end before its last round": "let the loop draw in all its rounds, without a `break`; read the draws "
+    "in another loop after it",
+    "another noise variable's draws": "draw all that change places under one name, `x[i]` and `x[n + i]`",
     "a count of records": "keep the number in a variable: `n = n + 1` where a record is emitted",
     "% of numbers that are not whole": "declare the numbers `int`, or write `x - m*floor(x/m)` for `x % m`",
     "more than assignments": "let both arms make the same draws and release the same records, before or "
