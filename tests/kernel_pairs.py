@@ -2050,6 +2050,24 @@ PAIRS: tuple[Pair, ...] = (
         ("cost",),
     ),
     Pair(
+        "a_gap_that_is_almost_never_0",
+        4,
+        spec(
+            *("for i in range(len(q)):", "  eta[i] ~ Lap(2/eps)", "w = argmax(q[i] + eta[i] for i in q)"),
+            "z = 1/(q[w] + eta[w] + {} - max(q[i] + eta[i] for i in q where i != w))",
+            "emit done(v = w)",
+            align="eta[i] += 1 + q[i] - q'[i]   when i == w",
+            where=" and len(q) >= 2",
+        ),
+        "1",
+        "0",
+        ("defined",),
+        Witness(
+            (drawn("eta", "alignment_cost <= (1 if w < i else 0)*eps"),),
+            indices=(expression("0 if w != 0 else 1"),),
+        ),
+    ),
+    Pair(
         "an_index_below_0",
         4,
         spec("eta[{}] ~ Lap(1/eps)", "emit done"),

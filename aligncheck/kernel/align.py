@@ -102,8 +102,8 @@ class Aligner(Sets):
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
         off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
+        on_d = {pair[0].decl().get_id() for pair in self.late.values()}
         for m in moves:
-            on_d = {pair[0].decl().get_id() for pair in self.late.values()}
             if not (self._known_on_d(m.on, on_d) if self.general else self.symbols.noise_free(m.on)):
                 return self.symbols.false
             if not self.symbols.noise_free(*m.parts):
@@ -146,17 +146,11 @@ class Aligner(Sets):
     def _at(self, line: n.Shift, at: Term, scope: Scope) -> Scope:
         """The scope of a line for the draw at an index."""
         i = line.index
-        if i is None:
-            scope = scope.under(at == self.symbols.zero)
-        elif isinstance(i, n.Name) and not i.primed and i.ident not in self.public:
+        if isinstance(i, n.Name) and not i.primed and i.ident not in self.public:
             if i.ident in self.lists or i.ident in self.noise:
-                raise Reject(
-                    "form", line.span, f"`{i.ident}` stands for the index here, and means something else"
-                )
-            scope = scope.binding(i.ident, at, False)
-        else:
-            scope = scope.under(at == self.whole_number(i, scope))
-        return scope
+                raise Reject("form", line.span, f"`{i.ident}` is the index here, and means something else")
+            return scope.binding(i.ident, at, False)
+        return scope.under(at == (self.symbols.zero if i is None else self.whole_number(i, scope)))
 
     def _line(self, line: n.Shift, at: Term, scope: Scope) -> Move:
         scope = self._at(line, at, scope)

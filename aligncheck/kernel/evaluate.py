@@ -206,16 +206,11 @@ class Evaluator(World):
             return self.late[x][scope.run]
         if scope.mode is Mode.LEVEL and x in self.sorts:
             return self.held(x, self.sort(self.sorts[x]))
-        if scope.mode in (Mode.EARLY, Mode.RELATION):
-            return self._ghost(x, scope)
-        return None
-
-    def _ghost(self, x: str, scope: Scope) -> Term | None:
-        """What only invariants speak of. `alignment_cost` is of both runs."""
-        if x in self.marks:
-            return self.marks[x]
-        if x in scope.path.ghosts and (scope.mode is Mode.RELATION or not x.endswith("alignment_cost")):
-            return scope.path.ghosts[x]
+        if scope.mode in (Mode.EARLY, Mode.RELATION):  # what only invariants speak of
+            if x in self.marks:
+                return self.marks[x]
+            if scope.mode is Mode.RELATION or not x.endswith("alignment_cost"):  # which is of both runs
+                return scope.path.ghosts.get(x)
         return None
 
     def _index(self, e: n.Expr, x: str, at: Term, primed: bool, scope: Scope) -> Term:
@@ -316,12 +311,10 @@ class Evaluator(World):
         match left, right:
             case n.Name(ident=a), n.Name(ident=b) if a == b and a in self.lists and a not in self.single:
                 return self._entrywise(e, op, left, right, scope)
-            case _:
-                tested = replace(scope, testing=True)
-                x, y = (self.value(side, tested) for side in (left, right))
-                if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and op not in ("==", "!=")):
-                    raise Reject("form", e.span, "these cannot be compared")
-                return COMPARISONS[op](*alike(x, y))
+        x, y = (self.value(side, replace(scope, testing=True)) for side in (left, right))
+        if z3.is_bool(x) != z3.is_bool(y) or (z3.is_bool(x) and op not in ("==", "!=")):
+            raise Reject("form", e.span, "these cannot be compared")
+        return COMPARISONS[op](*alike(x, y))
 
     def _entrywise(self, e: n.Expr, op: str, left: n.Name, right: n.Name, scope: Scope) -> Term:
         """`q <= q'`, true or false for all entries together: a truth value that depends on D and D' alone. If

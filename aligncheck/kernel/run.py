@@ -195,10 +195,9 @@ class Runner(Choosing):
         """
         x, place = stmt.name, stmt.span
         noise = self.noise[x]
-        if stmt.index is None:
-            at, other_at, *twins = [self.symbols.zero] * len(self.runs)
-        else:
-            at, other_at, *twins = (self.whole_number(stmt.index, s) for s in self.in_runs(stmt, path))
+        index, zero = stmt.index, self.symbols.zero
+        scopes = self.in_runs(stmt, path)
+        at, other_at, *twins = (zero if index is None else self.whole_number(index, s) for s in scopes)
         path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
         upto, least, dense = (path.ghosts[f"${known}_{x}"] for known in ("drawn", "least", "dense"))
         # What was drawn is from `least` up to, but without, `upto`: nothing as long as these are equal.

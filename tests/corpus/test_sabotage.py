@@ -259,5 +259,5 @@ WORDS = {"language.printable", "effort"}
 def test_the_list_is_counted_and_the_readme_names_it() -> None:
     lines = counted({**TRUSTED, **RUNNING})
     assert all(count > 0 for count in lines.values()), lines
-    assert sum(counted(TRUSTED).values()) < 6700
+    assert sum(counted(TRUSTED).values()) < 7000
     assert "aligncheck/trusted.py" in (PROJECT / "README.md").read_text("utf-8")
