@@ -54,7 +54,7 @@ def verified(path: Path) -> bool:
 
 SYNTAX = "aligncheck.language.syntax"
 REFUSED: dict[str, tuple[Any, str]] = {
-    f"{SYNTAX}.build.REFUSED_FAMILIES": ({}, "eta ~ Gauss(1)"),
+    f"{SYNTAX}.build.REFUSED_FAMILIES": ({}, "eta ~ Gamma(1)"),
     f"{SYNTAX}.sections.REFUSED_STATEMENTS": ({}, "assume x > 0"),
     f"{SYNTAX}.parse.diagnosis": (lambda *_, **__: None, "x := 1"),
 }
