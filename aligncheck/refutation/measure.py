@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf, log
 
 from aligncheck.effort import Effort, OutOfTime
-from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.nodes import Mechanism, Pure
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
@@ -20,6 +20,10 @@ from aligncheck.refutation.probability import probability, shapes
 
 _BITS = 64
 """The precision of a search; a certificate has its own."""
+_HEAVIER = 10
+"""So many steps more count for a probability where a claim has a δ, or is in ρ: scales are irrational there,
+and noise has no closed form.
+"""
 _MANY = 200
 _PATIENCE = 4
 _SLOW = 0.5
@@ -73,6 +77,8 @@ class Meter:
         if self._most is not None and self.asked >= self._most:
             raise OutOfTime
         self.effort.step()
+        if not isinstance(self.mechanism.claim, Pure):
+            self.effort.spend(_HEAVIER)
         self.asked += 1
         inputs = {**dict(parameters), **dict(data)}
         try:

@@ -26,7 +26,7 @@ from aligncheck.runtime.logistic import log_sum_exp_of as exact_log_sum_exp_of
 from aligncheck.runtime.reals import Real, log_sum_exp_of
 
 SPECS = Path(__file__).parents[2] / "specs"
-N = 20_000
+N = 8_000
 
 
 def check_frequencies(counts: Counter[int], probabilities: Sequence[float]) -> None:
@@ -195,7 +195,7 @@ def test_the_choice_and_its_gap_together(name: str) -> None:
     """
     utilities, cuts = [0.0, 3.0, 1.0], (0.0, 0.5, 2.0)
     made: Any = compiled(mechanism(name), RunMode.FLOAT)(Delta=1, eps=1)  # type: ignore[call-arg]
-    noise, count = FloatingNoise(seed=22), N // 4
+    noise, count = FloatingNoise(seed=22), N // 2
     records = [made.with_noise(noise)(utilities).records[0] for _ in range(count)]
     scores = [u / 2 for u in utilities]
     for index in range(3):
@@ -210,7 +210,7 @@ def test_the_gap_beside_a_choice_runs_exactly() -> None:
     """The same probabilities, with exact numbers alone, in whatever unit the gap is released."""
     cls: Any = compiled(mechanism("exponential_mechanism_gap_monotone"), RunMode.REFINED)
     made = cls(Delta=1, eps=1)
-    noise, count = RefinedNoise(Fraction(1, 1024), SeededBits(42)), 1500
+    noise, count = RefinedNoise(Fraction(1, 1024), SeededBits(42)), 800
     records = [made.with_noise(noise)([0, 3, 1]).records[0] for _ in range(count)]
     assert all(type(r.gap) is Fraction and (r.gap * 1024).denominator == 1 and r.gap >= 0 for r in records)
     for index, cut in ((0, 0), (1, 0), (1, 1), (1, 3), (2, 0)):
