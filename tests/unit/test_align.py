@@ -28,12 +28,11 @@ from aligncheck.verdict import Unknown, Verified
 SPECS = Path(__file__).parents[2] / "specs"
 TESTS = Path(__file__).parents[1] / "specs"
 SAMPLE = (
-    SPECS / "svt.dp",
     SPECS / "noisy_max_exp.dp",
     TESTS / "literature/privsprt.dp",
     TESTS / "literature/r2t.dp",
     TESTS / "peers/dpfinder/sum.dp",
-    TESTS / "peers/freegap/gap_sparse_vector_counting.dp",
+    TESTS / "peers/freegap/gap_sparse_vector.dp",
 )
 BEYOND = {"alg2"}
 """A guard by a counter that is one behind."""

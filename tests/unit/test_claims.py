@@ -23,7 +23,7 @@ from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient,
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
-from aligncheck.synthesis.repair import other_tests, repairs, verified_changes, with_scales
+from aligncheck.synthesis.repair import Repair, other_tests, repairs, verified_changes, with_scales
 from aligncheck.synthesis.tune import best_split
 from aligncheck.verdict import FileResult, Verified
 
@@ -167,12 +167,10 @@ def test_what_was_saved_meanwhile_is_kept(
 ) -> None:
     path = tmp_path / "m.dp"
     path.write_text(half_claimed().text)
-    search = improve.in_worker
 
-    def saving(*job: Any) -> Any:
-        found: Any = search(*job)
+    def saving(*_: Any) -> Any:
         path.write_text(path.read_text() + "# saved\n")
-        return found
+        return half_claimed(), [Repair("another text", spec("laplace"))]
 
     monkeypatch.setattr(improve, "in_worker", saving)
     assert main(["fix", "--write", str(path)]) == 2
