@@ -220,6 +220,11 @@ class Attempt:
             return (
                 "declare what the claim is made of so that it is never negative: `eps : real where eps > 0`"
             )
+        if reason.endswith("the claim is within its bound"):
+            return (
+                "what stands after `at most` has to be at least the claim, whatever is released; of a "
+                "logarithm only 1 - 1/x <= ln(x) <= x - 1 is known"
+            )
         bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
