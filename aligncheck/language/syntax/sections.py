@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from aligncheck.language.diagnostics import Label, SpecError, fault
+from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
-from aligncheck.language.syntax.wording.faults import nearest
-from aligncheck.language.syntax.wording.refused import REFUSED_STATEMENTS, scope_fault
+from aligncheck.language.syntax.wording.mistakes import HEADS, ORDER, no_section, other_head
 
 REPEATED = ("use", "fun")
 """One line each, as many as there are, in any order."""
@@ -17,11 +15,6 @@ TWICE = "expect"
 """One line for the proof, one for the refutation."""
 
 REQUIRED = ("mechanism", "privacy", "program")
-_INDENTED = ("mechanism", "input", "program", "align")
-_ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
-
-
-_HEADS = frozenset(("def", "function", "func", "fn", "algorithm", "procedure", "proc", "class", "module"))
 
 _SECOND = {
     "mechanism": 'one file holds one mechanism; where one calls the other write `use NAME from "FILE"`',
@@ -37,9 +30,9 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
     for first, second in lines:
         word = first.text
         if first.type != "NAME" or word not in SECTIONS:
-            if not seen and second.type == "NAME" and word in _HEADS and "mechanism" not in there:
-                raise _other_head(source, first, second)
-            raise _no_section(source, first, second, last=next(reversed(seen), None))
+            if not seen and second.type == "NAME" and word in HEADS and "mechanism" not in there:
+                raise other_head(source, first, second)
+            raise no_section(source, first, second, last=next(reversed(seen), None))
         if word in seen and word not in (*REPEATED, TWICE):
             related = (Label(seen[word].span, "first here"),)
             message = f"there are two sections `{word}`"
@@ -59,7 +52,7 @@ def check_sections(source: Source, lexemes: tuple[Lexeme, ...], *, whole: bool) 
                 f"`{word}` stands after `{later[0]}`",
                 first.span,
                 related=(Label(seen[later[0]].span, f"`{later[0]}` is here"),),
-                help=_ORDER,
+                help=ORDER,
             )
         _none_missing(source, there, before=word, place=first.span)
         seen[word] = first
@@ -99,48 +92,3 @@ def _none_missing(source: Source, there: set[str], before: str | None, place: Sp
             raise fault(
                 source, "missing-section", f"there is no `{name}`{where}", place, help=f"add `{example}`"
             )
-
-
-def _other_head(source: Source, first: Lexeme, second: Lexeme) -> SpecError:
-    """`def NAME(…):` where `mechanism NAME` should be."""
-    what = "a spec begins with `mechanism NAME`"
-    advice = f"write `mechanism {source.text_of(second.span)}` in its place, alone on the line"
-    return fault(source, "missing-section", what, first.span, help=advice)
-
-
-def _no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None) -> SpecError:
-    """A line that is not indented and opens no section: a misspelt section, or a line that lost its
-    indentation.
-    """
-    refused = REFUSED_STATEMENTS.get(first.text.lower())
-    if refused is not None and last is not None and second.type not in ("EQUAL", "TILDE", "COLON"):
-        return scope_fault(source, first.text, refused, first.span)
-    statement = second.type in ("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "LSQB", "COMMA") or (
-        second.type == "COLON" and last == "input"
-    )
-    hint = nearest(first.text, SECTIONS)
-    if last is not None and (statement or first.type != "NAME" or (hint is None and last in _INDENTED)):
-        return fault(
-            source,
-            "missing-indent",
-            f"this line is not indented, so it does not belong to `{last}`",
-            first.span,
-            help="indent it as far as the other lines of its block" if last in _INDENTED else _ORDER,
-        )
-    if last is None:
-        headed = re.search(r"^mechanism\b", source.text, re.MULTILINE)
-        below = "make this line a comment, `# …`, or put it in quotes below `mechanism NAME`"
-        return fault(
-            source,
-            "missing-section",
-            "a spec begins with `mechanism NAME`",
-            first.span,
-            help=below if headed else hint or "add it as the first line",
-        )
-    return fault(
-        source,
-        "unknown-section",
-        f"`{source.text_of(first.span)}` opens no section",
-        first.span,
-        help=hint or _ORDER,
-    )

@@ -7,6 +7,7 @@ there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
@@ -1013,3 +1014,56 @@ _MISTAKES: tuple[Callable[[_Stop], SpecError | None], ...] = (
     _incomplete,
     _two_operands,
 )
+
+
+# --- sections ----------------------------------------------------------------------------------------------
+
+ORDER = "the sections are, in this order: " + ", ".join(f"`{name}`" for name in SECTIONS)
+HEADS = frozenset(("def", "function", "func", "fn", "algorithm", "procedure", "proc", "class", "module"))
+"""What opens a program elsewhere."""
+_INDENTED = ("mechanism", "input", "program", "align")
+
+
+def other_head(source: Source, first: Lexeme, second: Lexeme) -> SpecError:
+    """`def NAME(…):` where `mechanism NAME` should be."""
+    what = "a spec begins with `mechanism NAME`"
+    advice = f"write `mechanism {source.text_of(second.span)}` in its place, alone on the line"
+    return fault(source, "missing-section", what, first.span, help=advice)
+
+
+def no_section(source: Source, first: Lexeme, second: Lexeme, last: str | None) -> SpecError:
+    """A line that is not indented and opens no section: a misspelt section, or a line that lost its
+    indentation.
+    """
+    refused = REFUSED_STATEMENTS.get(first.text.lower())
+    if refused is not None and last is not None and second.type not in ("EQUAL", "TILDE", "COLON"):
+        return scope_fault(source, first.text, refused, first.span)
+    statement = second.type in ("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "LSQB", "COMMA") or (
+        second.type == "COLON" and last == "input"
+    )
+    hint = nearest(first.text, SECTIONS)
+    if last is not None and (statement or first.type != "NAME" or (hint is None and last in _INDENTED)):
+        return fault(
+            source,
+            "missing-indent",
+            f"this line is not indented, so it does not belong to `{last}`",
+            first.span,
+            help="indent it as far as the other lines of its block" if last in _INDENTED else ORDER,
+        )
+    if last is None:
+        headed = re.search(r"^mechanism\b", source.text, re.MULTILINE)
+        below = "make this line a comment, `# …`, or put it in quotes below `mechanism NAME`"
+        return fault(
+            source,
+            "missing-section",
+            "a spec begins with `mechanism NAME`",
+            first.span,
+            help=below if headed else hint or "add it as the first line",
+        )
+    return fault(
+        source,
+        "unknown-section",
+        f"`{source.text_of(first.span)}` opens no section",
+        first.span,
+        help=hint or ORDER,
+    )
