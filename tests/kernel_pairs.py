@@ -3293,7 +3293,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "what_is_claimed_in_rho",
         14,
-        _calling("c(y = x, k = 1, d = eps)"),
+        _calling("c(y = x, k = 1, d = 1)").replace("eps > 0", "eps >= 1"),
         "",
         "**2/2 zcdp",
         ("cost",),

@@ -31,6 +31,7 @@ from aligncheck.refutation.events import (
     Constraint,
     Event,
     Exactly,
+    OneOf,
     Raises,
     RecordPattern,
 )
@@ -153,6 +154,8 @@ def _near(value: exact.Value, chance: random.Random) -> Constraint:
 def in_event(run: Run, event: Event) -> bool:
     """Whether a run is in the event, as `events` defines it."""
     match event:
+        case OneOf(outputs=outputs):
+            return any(in_event(run, each) for each in outputs)
         case Raises():
             return isinstance(run.ended, Fault)
         case CompleteOutput(records=patterns, complete=complete):
