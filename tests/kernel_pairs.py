@@ -2068,6 +2068,18 @@ PAIRS: tuple[Pair, ...] = (
         ),
     ),
     Pair(
+        "sums_over_nothing",
+        7,
+        spec(
+            *("s = sum(1 for i in range(0, m))", "t = sum(2 for i in range(0, m))", "if m <= {}:"),
+            *("  emit w(v = x)", "else:", "  emit done"),
+            more="  m : int where m >= 0\n",
+        ),
+        "0 - 1",
+        "0",
+        ("output",),
+    ),
+    Pair(
         "an_index_below_0",
         4,
         spec("eta[{}] ~ Lap(1/eps)", "emit done"),
