@@ -384,9 +384,10 @@ _EXPECT_STATUSES = "With --expect: 0 if every file does what its `expect` line s
 
 _REFUTE_ABOUT = """\
 Searches for a real violation of the claim: parameters, neighbouring databases D
-and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E). Both
-probabilities are enclosed rigorously, so REFUTED is about the mechanism, not
-about its alignment. NO VIOLATION FOUND claims nothing."""
+and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E), and δ
+more where that is claimed; or, against a claim in ρ, with a Rényi divergence
+that is too great. Both probabilities are enclosed rigorously, so REFUTED is
+about the mechanism, not about its alignment. NO VIOLATION FOUND claims nothing."""
 
 _REFUTE_EXAMPLES = f"""\
 examples:
