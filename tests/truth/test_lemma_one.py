@@ -92,8 +92,8 @@ FAILING = {
 def test_a_broken_alignment_shows_its_fault(path: Path) -> None:
     condition = FAILING[path]
     shown = SHOWN_AS.get(condition, (condition,))
-    found = [fault.what for fault in islice(faults(read(path), 1, Looked(), 4), 60)]
-    assert any(what.startswith(shown) for what in found), found[:5]
+    found = islice(faults(read(path), 1, Looked(), 20), 60)
+    assert any(fault.what.startswith(shown) for fault in found)
 
 
 def test_a_changed_alignment_shows_a_fault() -> None:

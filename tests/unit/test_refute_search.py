@@ -15,7 +15,6 @@ from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
 from aligncheck.refutation.claims import Granted
@@ -250,8 +249,8 @@ def test_kinds_of_violations_that_patterns_alone_miss(kind: str) -> None:
 def test_cutting_many_numbers_keeps_what_it_found_when_the_steps_end() -> None:
     of = mechanism("for i in range(60):\n  xi[i] ~ Lap(1/eps)\n  emit p(q + xi[i])", inputs=SINGLE)
     meter = Meter(of, Effort(steps=800))
-    inputs: list[Inputs] = [(("q", Fraction(value)),) for value in (0, 1)]
-    pair = Scenario((("eps", Fraction(1)),), *inputs)
+    at_0, at_1 = ((("q", Fraction(value)),) for value in (0, 1))
+    pair = Scenario((("eps", Fraction(1)),), at_0, at_1)
     (event,) = meter.outputs(pair.parameters, pair.data, 10)
     uncut = score(meter, Candidate(pair, event))
     assert uncut is not None
