@@ -38,7 +38,7 @@ from aligncheck.language.syntax.walk import expressions_in, has_densities, names
 from aligncheck.search.discharge.choose import Chosen, choose, paths_of
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.discharge.defaults import misplaced
-from aligncheck.search.relational.ir import Cmp, Nature, Term, atoms
+from aligncheck.search.relational.ir import Cmp, Fn, Nature, Term, atoms, subterms
 from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.search.relational.paths import TooManyPathsError
@@ -533,7 +533,11 @@ def _invariants(chosen: Chosen | None) -> tuple[str, ...]:
 
 
 def _tells(term: Term) -> bool:
-    """Whether a person learns something: not so where two loops' counters have one name in the spec."""
+    """Whether a person learns something: not so where two loops' counters have one name in the spec, nor of
+    what has no value, a quotient by the number 0.
+    """
+    if any(isinstance(part, Fn) and part.name == "undefined" for part in subterms((term,))):
+        return False
     return not (isinstance(term, Cmp) and spell(term.left) == spell(term.right))
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import combinations, pairwise, starmap
 from typing import TypeAlias
 
 import numpy as np
@@ -51,6 +52,7 @@ _UNEVEN = 1e6
 
 _MOST_PLACES = 64
 _MOST_DIFFERENCES = 8
+_FEW_PLACES = 4
 _MOST_CATEGORIES = 24
 _MOST_OUTPUTS = 200
 
@@ -96,7 +98,9 @@ def columns_of(first: Outputs, second: Outputs, *, singles: bool = False) -> lis
     numeric = list(_numeric_features(both))
     entries = sum(isinstance(feature, Entry) for feature in numeric)
     for feature in numeric:
-        columns += _column(feature, both, crossed=entries <= 4 or not isinstance(feature, Entry | Difference))
+        columns += _column(
+            feature, both, crossed=entries <= _FEW_PLACES or not isinstance(feature, Entry | Difference)
+        )
     return columns
 
 
@@ -196,13 +200,18 @@ def _rounded(value: float, width: float) -> float:
 
 
 def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
-    """Case 3: each entry, differences of neighbours, and the average, least, greatest and last of several."""
+    """Case 3: each entry, differences (of any two if they are few, else of neighbours), and the average,
+    least, greatest and last of several.
+    """
     if all(outputs.numbers is None for outputs in both):
         return
     width = min(max(outputs.width for outputs in both), _MOST_PLACES)
     places = [place for place in range(width) if any(_has_number(outputs, place) for outputs in both)]
     yield from (Entry(place) for place in places)
-    yield from (Difference(place) for place in places[:_MOST_DIFFERENCES] if place + 1 in places)
+    few = len(places) <= _FEW_PLACES  # labels may stand between numbers: neighbours are numbers
+    yield from starmap(
+        Difference, combinations(places, 2) if few else pairwise(places[: _MOST_DIFFERENCES + 1])
+    )
     if len(places) > 1:
         if max(_numbers_of_one_run(outputs) for outputs in both) > 1:
             yield from (Average(), Least(), Greatest())

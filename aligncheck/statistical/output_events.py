@@ -29,9 +29,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The number at a place less the one at the next: what noise that both share does not hide."""
+    """The number at a place less the one at another: what noise that both share does not hide."""
 
     place: int
+    other: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +115,8 @@ def feature_values(feature: Feature, outputs: Outputs) -> Numbers:
         case Entry(place=place):
             found = outputs.numbers
             return _none(outputs) if found is None or place >= outputs.width else found[:, place]
-        case Difference(place=place):
-            return feature_values(Entry(place), outputs) - feature_values(Entry(place + 1), outputs)
+        case Difference(place=place, other=other):
+            return feature_values(Entry(place), outputs) - feature_values(Entry(other), outputs)
         case Last():
             return _last(outputs)
         case Average():
@@ -266,8 +267,8 @@ def _named(feature: Feature, listed: bool) -> str:
     match feature:
         case Entry(place=place):
             return f"output[{place}]" if listed else "output"
-        case Difference(place=place):
-            return f"output[{place}] - output[{place + 1}]"
+        case Difference(place=place, other=other):
+            return f"output[{place}] - output[{other}]"
         case Last():
             return "last number"
         case Average():

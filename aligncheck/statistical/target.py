@@ -161,7 +161,9 @@ class _Function:
         except (Exception, SystemExit, KeyboardInterrupt) as error:
             if isinstance(error, Exception) and not self.batched and not self.strict:
                 return Thrown(error)
-            raise CannotTest(f"`{self.name}` raised {one_line(error)}", f"on the input {database}") from None
+            one = ", in a call for many runs: without `size`, a run that raises is an outcome"
+            where = f"on the input {database}{one if self.batched else ''}"
+            raise CannotTest(f"`{self.name}` raised {one_line(error)}", where) from None
         finally:
             if os.getpid() != here:  # a process that the function made and let return
                 os._exit(0)

@@ -70,7 +70,7 @@ def test_logistic_noise_runs_refined_but_not_on_a_lattice(
 ) -> None:
     out = str(tmp_path / "out.py")
     assert main(["compile", LOGISTIC, "-o", out]) == 3
-    assert "`refined` draws it exactly" in capsys.readouterr().err
+    assert "`--mode refined` draws real-valued noise exactly" in capsys.readouterr().err
     for mode in ("refined", "float"):
         assert main(["compile", LOGISTIC, "-o", out, "--mode", mode]) == 0
         assert main(["check", out]) == 0

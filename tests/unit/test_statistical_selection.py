@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom
 
 from aligncheck.statistical.event_choice import choose
+from aligncheck.statistical.features import columns_of
 from aligncheck.statistical.output_events import (
     AnyOf,
     Average,
@@ -43,7 +44,7 @@ def test_features() -> None:
     cases: list[tuple[Feature, list[float]]] = [
         (Entry(1), [nan, 1.5, nan, nan, nan]),
         (Entry(9), [nan] * 5),
-        (Difference(1), [nan, 3.5, nan, nan, nan]),
+        (Difference(1, 2), [nan, 3.5, nan, nan, nan]),
         (Last(), [2.5, -2.0, nan, nan, 4.0]),
         (Average(), [2.5, -0.25, nan, nan, 4.0]),
         (Least(), [2.5, -2.0, nan, nan, 4.0]),
@@ -55,6 +56,15 @@ def test_features() -> None:
     ]
     for feature, wanted in cases:
         np.testing.assert_array_equal(feature_values(feature, outputs), wanted, err_msg=str(feature))
+
+
+def test_numbers_that_share_noise_are_compared_across_what_stands_between() -> None:
+    """Names of fields stand between the numbers, and another number does."""
+    noise = np.random.default_rng(1).normal(size=400)
+    for gap in ({}, {"other": 3.5}):
+        both = [outputs_of([{"a": x + e, **gap, "b": e} for e in noise.tolist()], "f") for x in (0, 1)]
+        conditions = [column.condition(0, 1) for column in columns_of(*both)]
+        assert any(isinstance(c, Within) and c.feature == Difference(1, 3 + 2 * len(gap)) for c in conditions)
 
 
 def test_features_of_numbers_alone_are_those_of_the_same_numbers_beside_categories() -> None:
