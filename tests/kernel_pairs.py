@@ -167,6 +167,8 @@ EACH = Witness((loop(early="$records == j"),), length=expression("k"))
 """A witness for `MANY`: it releases k records."""
 
 
+_TURNED = "a[i] = a[len(q) - 1 - i]"
+
 _NEXT = "len(out) <= $records or out[$records].v >= i"
 """The next record, if there is one, has no lesser number than the round."""
 
@@ -2923,6 +2925,56 @@ PAIRS: tuple[Pair, ...] = (
         "1",
         "2",
         ("scales",),
+    ),
+    Pair(
+        "two_steps_exchanged",
+        13,
+        spec("a ~ DLap(1/eps, 2)", "b ~ DLap(1/eps, {})", "emit w(v = 0)", align="a = b\n  b = a"),
+        "2",
+        "4",
+        ("scales",),
+    ),
+    Pair(
+        "two_chances_exchanged",
+        13,
+        spec("a ~ Geo(1 - exp(-eps))", "b ~ Geo(1 - exp({}))", "emit w(v = 0)", align="a = b\n  b = a"),
+        "-eps",
+        "-2*eps",
+        ("scales",),
+    ),
+    Pair(
+        "exchanged_on_a_lattice_that_noise_tells",
+        13,
+        spec(
+            *("c ~ Lap(1/eps)", "s = 1", "if {} > 0:", "  s = 2", "a ~ DLap(1/eps, s)", "b ~ DLap(1/eps, s)"),
+            "emit w(v = 0)",
+            align="a = b\n  b = a",
+        ),
+        "eps - 1",
+        "c",
+        ("acyclic",),
+    ),
+    Pair(
+        "two_steps_of_one_list",
+        13,
+        spec("for i, y in q:", "  a[i] ~ DLap(1/eps, {})", "emit w(v = 0)", align=_TURNED, claim="0"),
+        "2",
+        "2 + i",
+        ("scales",),
+        Witness((drawn("a", "alignment_cost <= 0"),)),
+    ),
+    Pair(
+        "a_list_on_a_lattice_that_noise_tells",
+        13,
+        spec(
+            *("c ~ Lap(1/eps)", "for i, y in q:", "  a[i] ~ DLap(1/eps, 1 + abs({}))", "emit w(v = 0)"),
+            align=_TURNED,
+            claim="0",
+        ),
+        "eps",
+        "c",
+        ("acyclic",),
+        Witness((drawn("a", "alignment_cost <= 0"),)),
     ),
     Pair(
         "two_families_exchanged",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, repeat
@@ -224,14 +224,20 @@ class Aligner(Sets):
         13 of docs/kernel.md.
 
         Draws that take each other's place are drawn once in every complete run, and all of the first level;
-        that these are the same ones, with equal scales, is shown at the end (`exchanged`).
+        that these are the same ones, with equal scales, is shown at the end (`exchanged`). On a lattice this
+        is a bijection as on the reals, for draws that have one lattice; dividing would leave it.
         """
         x, place = stmt.name, stmt.span
         new = [m for m in moves if m.renews]
-        if new and (
-            self.general or self.averaged or stmt.family.discrete or stmt.family.row.moves is not Moves.BOTH
-        ):
-            raise Reject("language", place, "a draw that is put in another's place, or divided")
+        if stmt.family.discrete and any(m.divisor is not None for m in new):
+            raise Reject("language", place, "a draw on a lattice that is divided")
+        refused = {
+            "beside the one-to-one route": self.general,
+            "in a claim in δ or ρ": self.averaged,
+            f"where it is {stmt.family.value} noise": stmt.family.row.moves is not Moves.BOTH,
+        }
+        for why in (why for why, holds in refused.items() if new and holds):
+            raise Reject("language", place, f"a draw that is put in another's place, or divided, {why}")
         for at, m in enumerate(new):
             for other in new[:at]:
                 text = f"one line at most says what {x} becomes"
@@ -278,8 +284,11 @@ class Aligner(Sets):
         low, high = self.ends(over, level)
         j, k = self.index("j"), self.index("k")
         one, other = (self.moves(x, at, replace(level, generic=(j, k))) for at in (j, k))
-        scales = [self.number(stmt.args[0], level.binding(loops[0].index or "", at, True)) for at in (j, k)]
-        if not self.symbols.noise_free(low, high, *scales, *(t for m in one for t in (m.on, *m.parts))):
+        rounds = [level.binding(loops[0].index or "", at, True) for at in (j, k)]
+        drawn, others = ([self.number(e, scope) for e in stmt.args] for scope in rounds)
+        fixed = all(map(self.symbols.inputs_only, drawn[1:]))
+        told = (low, high, drawn[0], *(t for m in one for t in (m.on, *m.parts)))
+        if not (fixed and self.symbols.noise_free(*told)):
             raise Reject("acyclic", place, f"which `{x}` takes the place of which depends on noise")
         range_j, range_k = (both(low <= at, at < high) for at in (j, k))
         lines = [(m.on, m.source) for m in one], [(m.on, m.source) for m in other]
@@ -291,8 +300,8 @@ class Aligner(Sets):
             here = both(range_j, on)
             text = f"the {x} that is put in another's place has its own taken"
             path.oblige("injective", place, text, implies(both(here, k == at), taken))
-            text = f"two {x} that change places have one scale"
-            path.oblige("scales", place, text, implies(both(here, k == at), scales[0] == scales[1]))
+            text, equal = f"two {x} that change places have one scale", _equal(drawn, others)
+            path.oblige("scales", place, text, implies(both(here, k == at), equal))
             for on_k, at_k in again:
                 goal = implies(both(here, range_k, on_k, at == at_k), j == k)
                 path.oblige("injective", place, f"{x} is put in one place only", goal)
@@ -306,7 +315,7 @@ class Aligner(Sets):
 
     def exchanged(self, path: Path) -> None:
         """That the draws in the place of others are just those whose place is taken, each once; and that each
-        has the scale that the other has.
+        has the scale that the other has, and the lattice, which D tells.
         """
         place = self.spec.span
         for at, (x, source, on) in enumerate(path.exchanged):
@@ -316,7 +325,9 @@ class Aligner(Sets):
                 if again == source:
                     text = f"{source} is put in one place only"
                     path.oblige("injective", place, text, z3.Not(both(on, other)))
-            equal = path.scales[x] == path.scales[source]
+            if not all(map(self.symbols.inputs_only, path.scales[x][1:])):
+                raise Reject("acyclic", place, f"the lattice of `{x}` depends on noise")
+            equal = _equal(path.scales[x], path.scales[source])
             path.oblige("scales", place, f"{x} and {source} have one scale", implies(on, equal))
 
     # --- cost ---------------------------------------------------------------------------------------------
@@ -522,6 +533,11 @@ def _over(x: Term, y: Term) -> Term:
     left = [f.term for f, power in powers.items() for _ in range(power)]
     below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
     return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
+
+
+def _equal(some: Sequence[Term], others: Sequence[Term]) -> Term:
+    """That terms are equal one by one."""
+    return both(*(one == other for one, other in zip(some, others, strict=True)))
 
 
 def _whole(term: Term) -> Term:

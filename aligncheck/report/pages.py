@@ -150,8 +150,10 @@ PAGES: dict[Condition, Page] = {
         "vectors with the same image and the same output. Two kinds of lines use more of it. `x = x/r`, r "
         "at least 1, divides a draw: the determinant has the factor 1/r, which costs ln(r), and the "
         "density is no less nearer to 0. `x = y` with `y = x` exchanges two draws with one scale, for "
-        "nothing. Both need an order of the draws, and noise with a density on the reals that may be moved "
-        "both ways; what is added besides costs what it does elsewhere.",
+        "nothing, on the reals and on a lattice that both have. Both need an order of the draws, and noise "
+        "that may be moved; dividing needs a density on the reals. What is added besides costs what it does "
+        "elsewhere. There is no rule for draws of two lists in each other's place, and none for `Gumbel` and "
+        "`Uniform` noise.",
         failure="align\n  eta = 2",
         what_fails="All draws have the image 2.",
         fix="align\n  eta += 2",

@@ -16,8 +16,9 @@ REWRITES = {
     "`m : real`, with `b : vector where b[i] <= m`",
     "`logsumexp` inside a set": "give the sum a name of its own, outside of the set: `s = logsumexp(…)`",
     "`top` of a filtered set": "write `upto(k, …)`, which selects all indices where there are fewer than k",
-    "put in another's place": "noise on a lattice or on one side of 0 is shifted, by `+=`; `Lap` "
-    "and `Cauchy` noise changes places, or is divided",
+    "on a lattice that is divided": "such noise changes places, or is shifted by multiples of its step",
+    "put in another's place": "shift such noise, by `+=`; in a claim of ε whose shifts have an order, `Lap` "
+    "and `Cauchy` noise changes places, or is divided, and noise on a lattice changes places",
     "is not drawn once, in every run": "draw both outside of branches and loops, without an index, and let "
     "them change places under a `when`",
     "is not drawn at each index of one loop": "let draws that change places be all those of one loop: "

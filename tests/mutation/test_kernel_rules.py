@@ -20,7 +20,7 @@ from aligncheck.kernel import logic
 RULES = {
     "takes other arguments": "an_argument_too_many",
     "how many records there are": "records_that_are_not_as_many",
-    "the claim is within its bound": "a_claim_above_its_bound",
+    "'cost', most.span": "a_claim_above_its_bound",
     "exp and log2 are known by bounds only": "a_power_in_a_declaration",
     "a move of {": "gaussian_noise_for_epsilon",
     "Reject('acyclic', place, text)": "released_later",
@@ -53,7 +53,9 @@ RULES = {
     "in another's place as well": "a_draw_that_is_put_in_two_places",
     "Not(both(on, other))": "two_draws_in_one_place",
     "divisor >= 1": "divided_by_less_than_1",
-    "or divided": "divided_on_a_lattice",
+    "or divided, {": "divided_where_it_is_steep",
+    "a draw on a lattice that is divided": "divided_on_a_lattice",
+    "the lattice of `": "exchanged_on_a_lattice_that_noise_tells",
     "the set of `": "a_later_set_told_by_noise",
     "has a meaning around this set": "an_index_with_a_meaning",
 }

@@ -45,7 +45,11 @@ TRIED = {
     ),
     "put in another's place": (
         "  a ~ {0}(1/eps)\n  b ~ {0}(1/eps)\n  emit done(v = a + b)\nalign\n  a = b\n  b = a\n",
-        ("DLap", "Lap"),
+        ("Gumbel", "Lap"),
+    ),
+    "on a lattice that is divided": (
+        "  a ~ DLap(1/eps, 1)\n  emit done(v = t)\nalign\n  a {0}\n",
+        ("= a/2", "+= 1"),
     ),
     "is not drawn once, in every run": (
         "  a ~ Lap(1/eps)\n  {0}  b ~ Lap(1/eps)\n  emit done(v = t)\n"
