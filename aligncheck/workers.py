@@ -252,7 +252,8 @@ class TooLongError(Exception):
 @contextlib.contextmanager
 def stopped_after(seconds: float) -> Iterator[None]:
     """Raises `TooLongError` after so many seconds, where the system has such an alarm: what is stopped so
-    is not always on time by itself. Solvers are interrupted when they come back.
+    is not always on time by itself. Solvers are interrupted when they come back. Within another such context
+    both hold.
     """
     import threading
 
@@ -266,13 +267,17 @@ def stopped_after(seconds: float) -> Iterator[None]:
             return
         raise TooLongError
 
+    left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    end = time.monotonic() + left
+    signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(end - time.monotonic(), _AGAIN))
 
 
 # --- in the worker ------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,7 +37,8 @@ from aligncheck.refutation.pair_search import (
 from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.trial_outputs import free_numbers, outputs_of
 from aligncheck.refutation.unions import united
-from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen
+from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen, Violation
+from aligncheck.workers import TooLongError, stopped_after
 
 SECONDS = 4.0
 """How long a search takes at most, the certificate included, unless the caller says otherwise."""
@@ -45,6 +46,8 @@ _RESERVE, _CERTIFYING = 0.2, 0.15
 """The shares of the time that are kept for simpler numbers and the certificate, and for the latter alone."""
 _AFTERWARDS = 3_000
 """Where steps are counted, so many more than for the search are for simpler numbers and the certificate."""
+_LATE = 0.4
+"""Seconds after which a search that has not looked at the clock is ended by an alarm."""
 LONGEST = 10
 _SURVEYED = (1, 2, 3, 4)
 """Lengths whose outputs are looked at one by one; longer inputs grow from shorter ones."""
@@ -101,27 +104,46 @@ def refute(mechanism: Mechanism, aim: Aim) -> Finding:
     hunt = _Hunt(meter, aim.any_will_do)
     ended = Ended.THROUGH
     try:
-        hunt.search(aim)
-    except OutOfTime:
+        with _on_time(meter.effort):
+            hunt.search(aim)
+    except (OutOfTime, TooLongError):
         ended = Ended.TIME if meter.effort.is_late else Ended.STEPS
     searched = hunt.searched(meter.effort.steps, ended)
     rest = whole.part(steps=None if aim.steps is None else _AFTERWARDS + aim.steps)
     meter.effort = rest.part(None if aim.seconds is None else rest.seconds_left() - _CERTIFYING * aim.seconds)
+    violation, strongest = None, None
+    with suppress(TooLongError), _on_time(rest):
+        violation = _certified(meter, hunt, rest)
+        if violation is not None and aim.explain:
+            return explained(mechanism, violation, list(hunt.by_length.values()), rest)
+        if violation is None:
+            strongest = hunt.attempt(rest)
+    if violation is not None:
+        return violation
+    if not hunt.looked:
+        meter.left_out["no inputs that the declarations allow were found"] = None
+    if not meter.asked:  # where no output was known, no probability was asked for
+        meter.left_out |= meter.unlisted
+    return NoViolation(strongest, meter.asked, searched, tuple(meter.left_out), hunt.looked)
+
+
+def _certified(meter: Meter, hunt: _Hunt, effort: Effort) -> Violation | None:
+    """The first of the best candidates that is certified."""
     for scored in hunt.ranked():
         if not scored.violates:
             break
         with suppress(OutOfTime):
             scored = simplified(meter, scored)
-        violation = certified(mechanism, scored.candidate, rest)
-        if violation is not None and aim.explain:
-            return explained(mechanism, violation, list(hunt.by_length.values()), rest)
+        violation = certified(meter.mechanism, scored.candidate, effort)
         if violation is not None:
             return violation
-    if not hunt.looked:
-        meter.left_out["no inputs that the declarations allow were found"] = None
-    if not meter.asked:  # where no output was known, no probability was asked for
-        meter.left_out |= meter.unlisted
-    return NoViolation(hunt.attempt(rest), meter.asked, searched, tuple(meter.left_out), hunt.looked)
+    return None
+
+
+def _on_time(effort: Effort) -> AbstractContextManager[None]:
+    """Ends by an alarm what does not look at the clock in time."""
+    left = effort.seconds_left()
+    return nullcontext() if left == math.inf else stopped_after(max(left, 0) + _LATE)
 
 
 def _share(aim: Aim, share: float) -> float | None:

@@ -16,6 +16,7 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation import refuter
 from aligncheck.refutation.certify import certified, exceeds, level_of
 from aligncheck.refutation.claims import Granted
 from aligncheck.refutation.cuts import with_cuts
@@ -268,3 +269,16 @@ def test_what_was_searched_is_told() -> None:
     late = refute(of, Aim(seconds=0.01, steps=600))
     assert isinstance(late, NoViolation)
     assert late.searched.ended is Ended.TIME
+
+
+def test_what_does_not_look_at_the_clock_is_ended_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def spins(*given: object) -> None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    monkeypatch.setattr(refuter, "_LATE", 0.05)
+    monkeypatch.setattr(refuter._Hunt, "search", spins)
+    found = refute(spec("laplace"), Aim(seconds=0.1))
+    assert isinstance(found, NoViolation)
+    assert found.searched.ended is Ended.TIME

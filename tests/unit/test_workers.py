@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import os
@@ -17,7 +18,18 @@ from types import MappingProxyType
 
 import pytest
 
-from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut, in_order, is_lost
+from aligncheck.workers import (
+    Died,
+    Done,
+    OutOfMemory,
+    Raised,
+    Supervision,
+    TimedOut,
+    TooLongError,
+    in_order,
+    is_lost,
+    stopped_after,
+)
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and fork")
 
@@ -280,3 +292,16 @@ def test_an_exception_in_a_finalizer_would_be_lost() -> None:
     Finalized()
     seen.append(is_lost(sys._getframe()))
     assert seen == [True, False]
+
+
+def test_an_alarm_within_another_leaves_it_ringing() -> None:
+    def spin(inner: float) -> None:
+        with contextlib.suppress(TooLongError), stopped_after(inner):
+            time.sleep(40)
+        time.sleep(40)
+
+    start = time.monotonic()
+    for inner in (0.02, 50.0):
+        with pytest.raises(TooLongError), stopped_after(0.1):
+            spin(inner)
+    assert time.monotonic() - start < 40
