@@ -200,7 +200,8 @@ def _ties(mode: RunMode, done: Certification) -> Iterator[str]:
             "  the proof needs noise without ties: on a lattice of step gamma two noisy answers are equal "
             f"with a probability of at most δ = `{unparse_expr(bound)}`"
         )
-        yield "  (VLDB paper, appendix A.2), which would be (ε, δ)-privacy, and δ > 0 is out of scope"
+        yield "  (VLDB paper, appendix A.2). That would be (ε, δ)-privacy; δ is proved for calls and Gaussian"
+        yield "  noise, and not for ties"
 
 
 def _is_proved(done: Certification, mode: RunMode) -> bool:

@@ -336,7 +336,7 @@ class Alignment:
 
     @property
     def tied(self) -> bool:
-        """Whether a selection in a shift, or for one, had a tie to break."""
+        """Whether a selection or test in a shift, or for one, met equal values."""
         return self._tally.tied
 
     def cycle(self) -> tuple[NoiseKey, ...]:

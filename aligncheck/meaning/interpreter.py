@@ -202,7 +202,7 @@ class Round:
 class Run:
     """One run on one database: everything that happened, in order.
 
-    `tied` says whether a selection had equal values to choose from.
+    `tied` says whether a selection had equal values to choose from, or a test equal ones to compare.
     """
 
     steps: tuple[Step, ...]
@@ -242,7 +242,7 @@ CHOOSING = ("argmax", "argmin", *nodes.SELECTING)
 
 
 class Tally:
-    """What a run has done so far: the steps taken, and whether a selection had a tie to break."""
+    """What a run has done so far: the steps taken, and whether it met equal values (`Run.tied`)."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -530,10 +530,8 @@ def _gathered(expr: nodes.Gather, scope: RunScope) -> Number:
         if order > 0:
             index, best = other, value
         tied = order == 0 or (tied and order < 0)
-    if expr.function in ("max", "min"):
-        return best
     scope.tally.tied |= tied
-    return Fraction(index)
+    return best if expr.function in ("max", "min") else Fraction(index)
 
 
 def _top(expr: nodes.Gather, scope: RunScope) -> Selected:
@@ -616,6 +614,7 @@ def _comparison(expr: nodes.Compare, scope: RunScope) -> bool:
     left, right = evaluate(expr.left, scope), evaluate(expr.right, scope)
     holds = _ordered(expr, left, right)
     scope.compared.append(Compared(expr, left, right, holds))
+    scope.tally.tied |= not isinstance(left, bool) and exact.same(left, right)
     return holds
 
 

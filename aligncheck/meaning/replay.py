@@ -90,8 +90,8 @@ def replay(
     """Run D, then D' with the aligned noise, and list what this pair of runs violates. `on_d` is what
     `run_on_d` gave for the same scenario, whatever the alignment was: then D is not run again.
 
-    Where a selection has a tie to break, only those conditions count that noise beside it violates, too: with
-    continuous noise ties have probability 0, and an alignment may do anything with them.
+    Where values are equal, in a selection or a test, only those conditions count that noise beside it
+    violates, too: with continuous noise ties have probability 0, and an alignment may do anything with them.
 
     Raises `ScenarioError` where the scenario is not legal (`check_scenario`, or noise on D outside of its
     support) and `Undecided` where exact arithmetic cannot decide.
@@ -99,15 +99,17 @@ def replay(
     done, tied = _replayed(mechanism, scenario, limit, on_d)
     if not tied or not done.violations:
         return done
-    kept = {
-        violation.condition
-        for beside in _beside(scenario, done.run_d)
-        for violation in _replayed(mechanism, beside, limit)[0].violations
-    }
+    if all(draw.family.discrete for draw in done.run_d.draws):
+        return done
+    wanted, kept = {one.condition for one in done.violations}, set[Condition]()
+    for beside in _beside(scenario, done.run_d):
+        kept |= {one.condition for one in _replayed(mechanism, beside, limit)[0].violations}
+        if kept >= wanted:
+            break
     return replace(done, violations=tuple(one for one in done.violations if one.condition in kept))
 
 
-_TRIES, _NEAR = 6, Fraction(1, 10**6)
+_TRIES, _NEAR = 24, Fraction(1, 10**6)
 
 
 def _beside(scenario: Scenario, run_d: interpreter.Run) -> Iterator[Scenario]:
@@ -128,7 +130,7 @@ def _replayed(
     limit: int,
     on_d: tuple[interpreter.Run, interpreter.Machine] | None = None,
 ) -> tuple[Replay, bool]:
-    """The replay as it is, and whether a selection had a tie to break."""
+    """The replay as it is, and whether a run or the alignment met equal values."""
     run_d, machine_d = on_d or run_on_d(mechanism, scenario, limit)
     alignment = Alignment(mechanism, scenario, run_d, machine_d, limit)
     run_d_prime = alignment.run()

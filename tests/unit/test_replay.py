@@ -503,6 +503,31 @@ def test_two_noise_vectors_with_one_image() -> None:
     assert images == {((("eta", None), F(3)),)}
 
 
+@pytest.mark.parametrize(("noise", "found"), [("Lap(2/eps)", []), ("DLap(2/eps, 1)", ["output"])])
+def test_a_run_that_needs_a_tie_of_continuous_noise_violates_nothing(noise: str, found: list[str]) -> None:
+    """On D the first and the third are tied, on D' all of them, and the second comes first in the order."""
+    tied = spec(f"""
+        mechanism m
+        input
+          q : queries, sensitivity 1, adjacency all
+          eps : real where eps > 0
+        privacy eps
+        program
+          for i in range(len(q)):
+            eta[i] ~ {noise}
+            order[i] ~ Uniform(1)
+          most = max(q[i] + eta[i] for i in q)
+          winner = argmax(order[i] for i in q where q[i] + eta[i] == most)
+          second = max(q[i] + eta[i] for i in q where i != winner)
+          emit best(winner)
+        align
+          eta[i] += q[i] - q'[i] + max(q'[j] + eta[j] for j in q where j != i) - second when i == winner
+        """)
+    drawn: dict[NoiseKey, object] = {("order", 0): F(1, 2), ("order", 1): F(3, 4)}
+    done = replay(tied, pair({"eps": 1}, {"q": [0, -1, 0]}, {"q": [0, 0, 0]}, drawn))
+    assert [violation.condition.id for violation in done.violations] == found
+
+
 def test_draw_counts_that_the_output_does_not_reveal() -> None:
     mechanism = spec(
         """
