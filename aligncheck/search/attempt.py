@@ -29,6 +29,7 @@ from aligncheck.language.syntax.nodes import (
     Number,
     OutField,
     OverQueries,
+    Pure,
     Queries,
     Sample,
     Sort,
@@ -333,6 +334,11 @@ def _support_help(mechanism: Mechanism) -> str:
     ways = {each.row.moves: each.value for each in families}
     one_sided = any(each.one_sided and each.row.moves is Moves.BOTH for each in families)
     advice = ["move one-sided noise up only"] if one_sided else []
+    if isinstance(mechanism.claim, Pure) and any(each.row.slope is Slope.SIGMA for each in families):
+        advice.append(
+            "a move of Gaussian noise costs ρ, and no ε: claim `privacy 1/(2*sigma**2) zcdp`, or draw "
+            "`Lap(scale)`"
+        )
     advice += [f"move `{ways[Moves.UP]}` noise up only"] if Moves.UP in ways else []
     advice += [f"leave `{ways[Moves.NOT]}` noise as it was drawn"] if Moves.NOT in ways else []
     if any(each.discrete for each in families):

@@ -289,3 +289,22 @@ def test_related_places() -> None:
     error = mistake("    s = s + 1", "\ts = s + 1")
     (first,) = error.diagnostic.related
     assert error.source.position(first.span.start) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("new", "told"),
+    [
+        ("eta = random.gauss(0, 1)", "`eta ~ Gauss(sigma)`"),
+        ("eta = numpy.random.normal(0, 1)", "zcdp"),
+        ("eta = random.random()", "`eta ~ Uniform(1)`"),
+        ("eta = np.random.exponential(1/eps)", "`eta ~ Exp(scale)`"),
+        ("eta = math.log(eps)", "`ln(x)`"),
+        ("eta = scipy.stats.laplace.rvs(scale=1)", "`eta ~ Lap(scale)`"),
+        ("eta = scipy.stats.norm.rvs()", "`eta ~ Gauss(sigma)`"),
+        ("eta = torch.nothing_known(1)", "noise is drawn by `eta ~ Lap(scale)`"),
+        ("eta[i, j] ~ Lap(1)", "`xi[n] ~ …` and `n = n + 1`"),
+        ("eta, xi[i] ~ Lap(1)", "draw each variable on its own"),
+    ],
+)
+def test_what_other_languages_have_is_named_as_it_is_written_here(new: str, told: str) -> None:
+    assert told in (mistake("eta ~ Lap(1/eps)", new).diagnostic.help or "")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 _DRAW = "noise is drawn on a line of its own: `eta ~ {}`, then use `eta`"
 
-LIBRARIES = frozenset(("np", "numpy", "math", "random", "scipy", "stats", "pd", "pandas", "torch", "rng"))
+_GAUSS = f"{_DRAW.format('Gauss(sigma)')}; it is for claims such as `privacy 1/(2*sigma**2) zcdp`"
+
+_NOTHING = (
+    "nothing is imported here: noise is drawn by `eta ~ Lap(scale)`, and a function of one's own is declared "
+    "above the inputs, `fun f(real) : real`"
+)
+
+LIBRARIES = frozenset(
+    ("np", "numpy", "math", "random", "scipy", "stats", "pd", "pandas", "torch", "rng", "secrets")
+)
 """Names of modules: what follows their dot is the word to look up in `IDIOMS`."""
 
 IDIOMS: dict[str, str] = {
@@ -34,7 +43,9 @@ IDIOMS: dict[str, str] = {
     "argsort": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
     "zeros": "lists are inputs; what a loop adds up is kept in a variable",
     "array": "lists are inputs; what a loop adds up is kept in a variable",
-    "laplace": _DRAW.format("Lap(scale)"),
+    **dict.fromkeys(("laplace", "default_rng", "RandomState", "Random"), _DRAW.format("Lap(scale)")),
+    **dict.fromkeys(("gauss", "normal", "normalvariate", "standard_normal", "randn"), _GAUSS),
+    **dict.fromkeys(("random", "rand", "uniform", "random_sample"), _DRAW.format("Uniform(1)")),
     "exponential": _DRAW.format("Exp(scale)"),
     "expovariate": _DRAW.format("Exp(1/rate)"),
     "geometric": _DRAW.format("Geo(p)"),
@@ -46,6 +57,16 @@ IDIOMS: dict[str, str] = {
     "choice": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
 }
 """What to write for a function of other languages, by its last name."""
+
+OF_SCIPY = {
+    "norm": "normal",
+    "expon": "exponential",
+    "geom": "geometric",
+    "gumbel_r": "gumbel",
+    "cauchy": "standard_cauchy",
+    "dlaplace": "laplace",
+}
+"""What NumPy calls a distribution of SciPy's, where it is another word."""
 
 METHODS = {
     "clip": "write `clip(x, low, high)`",
@@ -85,7 +106,9 @@ def draw_of(family: str) -> str:
     return _DRAW.format(f"{family}(…)")
 
 
-def idiom_of(word: str) -> str:
-    """What to write for `library.word`."""
+def idiom_of(word: str, of: str = "") -> str:
+    """What to write for `library.word`, or for `library.of.word`."""
+    if word == "rvs":
+        word = OF_SCIPY.get(of, of)
     shared = ("abs", "exp", "sqrt", "floor", "min", "max", "sum", "clip", "log2", "argmax", "argmin")
-    return IDIOMS.get(word) or (f"write `{word}(…)`" if word in shared else "nothing is imported here")
+    return IDIOMS.get(word) or (f"write `{word}(…)`" if word in shared else _NOTHING)

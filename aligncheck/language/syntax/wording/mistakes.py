@@ -231,7 +231,12 @@ def _joint_draw(stop: _Stop) -> SpecError | None:
     tilde = next((i for i, each in enumerate(stop.line) if each.type == "TILDE"), None)
     if tilde is None or stop.place > tilde or not any(each.type == "COMMA" for each in stop.line[:tilde]):
         return None
-    return scope_fault(stop.source, "a joint draw", JOINT, stop.line[0].span.to(stop.line[tilde - 1].span))
+    span = stop.line[0].span.to(stop.line[tilde - 1].span)
+    kinds = [each.type for each in stop.line[:tilde]]
+    if kinds[1] == "LSQB" and "COMMA" in kinds[: kinds.index("RSQB") if "RSQB" in kinds else tilde]:
+        one = "number the rounds by one variable, `xi[n] ~ …` and `n = n + 1` below it"
+        return stop.fault("syntax", "a draw has one index", span, one)
+    return scope_fault(stop.source, "a joint draw", JOINT, span)
 
 
 def _library(stop: _Stop) -> SpecError | None:
@@ -246,7 +251,7 @@ def _library(stop: _Stop) -> SpecError | None:
                 end += 2
             last = words[min(end, len(words) - 1)]
             message, span = f"`{word.text}` is no name here: there are no modules", word.span.to(last.span)
-            return stop.fault("unknown-name", message, span, idiom_of(last.text))
+            return stop.fault("unknown-name", message, span, idiom_of(last.text, words[end - 2].text))
         called = [each.type for each in words[place + 2 : place + 4]] == ["NAME", "LPAR"]
         if called and words[place + 2].text in (*IDIOMS, *METHODS) and word.type in ("NAME", "RSQB"):
             span, method = word.span.to(words[place + 2].span), words[place + 2].text
