@@ -530,8 +530,10 @@ def _gathered(expr: nodes.Gather, scope: RunScope) -> Number:
         if order > 0:
             index, best = other, value
         tied = order == 0 or (tied and order < 0)
+    if expr.function in ("max", "min"):
+        return best
     scope.tally.tied |= tied
-    return best if expr.function in ("max", "min") else Fraction(index)
+    return Fraction(index)
 
 
 def _top(expr: nodes.Gather, scope: RunScope) -> Selected:
