@@ -52,7 +52,7 @@ BAD: dict[str, tuple[bytes, str, int, int]] = {
     "wrong_sort": (assigned("1 if eps else 2"), "mismatched-sorts", 6, 12),
     "no_else": (assigned("1 if eps > 1"), "missing-else", 6, 19),
     "gauss": ((HEAD + "  eta ~ Normal(0, 1)\n").encode(), "scope", 6, 9),
-    "delta": (HEAD.replace("privacy eps", "privacy eps, δ").encode(), "scope", 4, 14),
+    "delta": (HEAD.replace("privacy eps", "privacy eps, δ").encode(), "misplaced-delta", 4, 14),
     "redraw": (
         (HEAD + "  eta ~ Lap(1)\n  while eta < 0: eta ~ Lap(1)\n  emit t(eta)\n").encode(), "scope", 7, 3
     ),

@@ -212,7 +212,7 @@ def test_no_mode_is_advised_that_has_no_form(mode: str, capsys: pytest.CaptureFi
     )
     assert main(["compile", "squared.dp", "--mode", mode]) == 3
     err = capsys.readouterr().err
-    assert {"lattice": "L1 norm", "refined": "multiplied"}[mode] in err
+    assert {"lattice": "L1 or L2 norm", "refined": "multiplied"}[mode] in err
     assert re.findall("--mode [a-z]+", err) == ["--mode float"]
 
 

@@ -128,7 +128,7 @@ def test_what_may_be_drawn_in_a_loop(program: str) -> None:
 @pytest.mark.parametrize(
     ("claim", "code"),
     [
-        ("eps + delta", "scope"),
+        ("eps + delta", "misplaced-delta"),
         ("eps * len(out)", "unbounded-claim"),
         ("eps if out[0] is a else 0", "scope"),
     ],

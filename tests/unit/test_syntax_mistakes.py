@@ -126,6 +126,9 @@ INPUTS = [
 ]
 
 STATEMENTS = [
+    ("privacy eps", "privacy eps, delta", "misplaced-delta", "delta"),
+    ("privacy eps", "privacy (ε, δ)", "misplaced-delta", "δ"),
+    ("privacy eps", "privacy eps, 1e-5", "misplaced-delta", "1e-5"),
     ("if x + xi[i] > s", "if x = 0", "equals-in-condition", "="),
     ("s = s + 1", "s += 1", "augmented-assignment", "+="),
     ("s = s + 1", "s = t = 1", "unexpected-equals", "="),
@@ -214,9 +217,6 @@ ALIGNMENT = [
 ]
 
 SCOPE = [
-    ("privacy eps", "privacy eps, delta", "delta"),
-    ("privacy eps", "privacy (ε, δ)", "δ"),
-    ("privacy eps", "privacy eps, 1e-5", "1e-5"),
     ("eta ~ Lap(1/eps)", "eta ~ N(0, 1)", "N"),
     ("eta ~ Lap(1/eps)", "eta ~ Normal(0, 1)", "Normal"),
     ("eta ~ Lap(1/eps)", "eta ~ Bernoulli(1/2)", "Bernoulli"),

@@ -12,7 +12,13 @@ from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
-from aligncheck.language.syntax.wording.refused import DELTA, OUTPUT_BOUND, OUTPUT_COST, REDRAW, scope_fault
+from aligncheck.language.syntax.wording.refused import (
+    OUTPUT_BOUND,
+    OUTPUT_COST,
+    REDRAW,
+    delta_fault,
+    scope_fault,
+)
 
 
 def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
@@ -25,7 +31,7 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
         for part in subexpressions(claim):
             match part:
                 case n.Name("delta") if isinstance(claimed, n.Pure):
-                    raise scope_fault(source, "delta", DELTA, part.span)
+                    raise delta_fault(source, part.span)
                 case n.OutIs() | n.OutField() | n.Name("out"):
                     raise scope_fault(source, "out", OUTPUT_COST, part.span)
                 case n.OutCount() if claim is most or most is claimed:

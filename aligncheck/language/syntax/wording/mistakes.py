@@ -18,9 +18,9 @@ from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
 from aligncheck.language.syntax.wording.refused import (
-    DELTA,
     JOINT,
     REFUSED_STATEMENTS,
+    delta_fault,
     scope_fault,
 )
 
@@ -210,19 +210,24 @@ def _refused_line(stop: _Stop) -> SpecError | None:
 def _privacy(stop: _Stop) -> SpecError | None:
     if stop.section != "privacy":
         return None
-    for word in stop.line:
-        if word.text == "delta":
-            return scope_fault(stop.source, stop.written(word), DELTA, word.span)
     if stop.got.type in ("EQUAL", "COLON") and stop.place == 1:
         return stop.fault("unexpected-equals", "the claim follows the word", help="write `privacy eps`")
     if stop.got.text == "where":
         advice = "ranges are declared below `input`: `eps : real where eps > 0`"
         return stop.fault("misplaced-where", "the claim has no range", help=advice)
-    if stop.got.type == "COMMA":
-        rest = stop.line[stop.place + 1 :]
-        span = rest[0].span.to(rest[-1].span) if rest else stop.got.span
-        return scope_fault(stop.source, "a second privacy parameter", DELTA, span)
-    return None
+    return _delta(stop)
+
+
+def _delta(stop: _Stop) -> SpecError | None:
+    """A claim `ε, δ` or `(ε, δ)`; or a word `delta` that nothing follows, or that stands elsewhere."""
+    words = [word for word in stop.line[1:] if word.type not in ("LPAR", "RPAR", "NEWLINE")]
+    comma = next((at for at, word in enumerate(words) if word.type == "COMMA"), None)
+    if comma is not None and 0 < comma < len(words) - 1:
+        epsilon, delta = words[:comma], words[comma + 1 :]
+        spans = [part[0].span.to(part[-1].span) for part in (epsilon, delta)]
+        return delta_fault(stop.source, spans[1], *map(stop.source.text_of, spans))
+    named = next((word for word in words if word.text in ("delta", "δ")), None)
+    return None if named is None else delta_fault(stop.source, named.span)
 
 
 def _joint_draw(stop: _Stop) -> SpecError | None:

@@ -41,8 +41,7 @@ JOINT = (
 
 DELTA = (
     "δ is claimed beside ε, for what calls verified mechanisms or adds Gaussian noise; stability tests, "
-    "smooth sensitivity and keys taken from the data need another argument",
-    "write `privacy eps`, or `privacy eps delta delta`",
+    "smooth sensitivity and keys taken from the data need another argument"
 )
 CALLS = (
     "a mechanism is called by a statement of its own, once `use` has named its file",
@@ -116,3 +115,12 @@ def scope_fault(source: Source, name: str, reason: tuple[str, str], span: Span) 
     return fault(
         source, "scope", f"{what} is out of scope", span, label="refused", notes=(why,), help=instead
     )
+
+
+def delta_fault(source: Source, span: Span, epsilon: str = "eps", delta: str = "delta") -> SpecError:
+    """The error for a δ that does not stand where a claim has it; both are given as they are written."""
+    advice = f"write `privacy {epsilon} delta {delta}`"
+    if delta.isidentifier():
+        advice += f", with `{delta} : real where 0 < {delta} < 1` below `input`"
+    message = "the δ of a claim follows the word `delta`"
+    return fault(source, "misplaced-delta", message, span, notes=(DELTA,), help=advice)
