@@ -20,7 +20,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import Contract, contract_of
-from aligncheck.language.syntax.walk import claimed_in
+from aligncheck.language.syntax.walk import claimed_in, names_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ONE, Number, Undecided, Value
 
@@ -616,7 +616,8 @@ def _comparison(expr: nodes.Compare, scope: RunScope) -> bool:
     left, right = evaluate(expr.left, scope), evaluate(expr.right, scope)
     holds = _ordered(expr, left, right)
     scope.compared.append(Compared(expr, left, right, holds))
-    scope.tally.tied |= not isinstance(left, bool) and exact.same(left, right)
+    if not isinstance(left, bool) and exact.same(left, right):  # of inputs and indices alone it is no tie
+        scope.tally.tied |= bool(names_in(expr) - scope.inputs.keys() - scope.bound.keys())
     return holds
 
 
