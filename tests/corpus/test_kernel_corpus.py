@@ -52,15 +52,24 @@ def test_each_rule_tells_two_neighbours_apart(name: str) -> None:
     assert isinstance(answer, Rejected), name
 
 
-@pytest.mark.parametrize("name", ["above_threshold", "noisy_max", "rounded_count"])
-def test_the_kernel_accepts_forms_on_lattices(name: str) -> None:
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("specs", "above_threshold"),
+        ("specs", "noisy_max"),
+        ("specs", "rounded_count"),
+        ("rules", "exchanged"),
+    ],
+)
+def test_the_kernel_accepts_forms_on_lattices(folder: str, name: str) -> None:
     """With the witness of the spec itself. Half a step more, and a draw may leave the lattice."""
-    source = read_source(str(PROJECT / "specs" / f"{name}.dp"))
+    path = PROJECT / "specs" / f"{name}.dp" if folder == "specs" else RULES / f"{name}_ok.dp"
+    source, witness = read_source(str(path)), witness_of(folder, name)
     form = form_of(parse(source), source, RunMode.LATTICE).source
-    assert isinstance(decide(parse(form), witness_of("specs", name)), Accepted)
+    assert isinstance(decide(parse(form), witness), Accepted)
     moved = form.text.replace("] += 1 ", "] += 3/2 ").replace("+= 2 when", "+= 5/2 when")
-    moved = moved.replace("+= x - x'", "+= x - x' + 1/2")
-    answer = decide(parse(Source("moved", moved)), witness_of("specs", name))
+    moved = moved.replace(" x - x'\n", " x - x' + 1/2\n")
+    answer = decide(parse(Source("moved", moved)), witness)
     assert isinstance(answer, Rejected)
     assert answer.condition == "support"
 
