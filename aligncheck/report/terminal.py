@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 
 from rich.console import RenderableType
@@ -16,7 +17,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
-from aligncheck.meaning.exact import Undecided, absolute, decimal, subtract
+from aligncheck.meaning.exact import Undecided, absolute, compare, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.interpreter import Finished
 from aligncheck.meaning.replay import Replay, replay, side_by_side
@@ -318,7 +319,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
     yield Text()
     yield from _advice(canvas, "help", verdict.advice or (() if verdict.help is None else (verdict.help,)))
     yield from _advice(canvas, "note", about_failure(verdict))
-    if verdict.condition in (*_MENDED, Condition.SCALES):
+    if verdict.condition in (*_MENDED, Condition.SCALES) and not _about_the_claim(verdict):
         path = "FILE" if source is None else source.path
         yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
@@ -347,6 +348,7 @@ _THE_BRANCHES = (
 _NO_ALIGNMENT = "there is no line in `align`, so all noise stays as it is on D'"
 _THE_PROGRAM = "this is about the program: no other alignment mends it"
 _THE_LINE = "this is about the `invariant` line: the mechanism may be verified without it"
+_THE_CLAIM = "this is about what is claimed: no alignment mends it"
 _THE_CALL = "this is about what the called mechanism is given: no alignment mends it"
 _ONLY_THE_DRAWS = (
     "this is about what is drawn: what is released may still be private, if it says less than the draws"
@@ -363,6 +365,8 @@ def an_alignment_may_mend(verdict: AlignmentFails | Unknown) -> bool:
     both runs under an alignment that keeps them in the same branches; not so where the run on D has none.
     """
     if isinstance(verdict, AlignmentFails) and verdict.densities is not None:
+        return False
+    if _about_the_claim(verdict):
         return False
     if verdict.condition is None or verdict.condition in _MENDED:
         return True
@@ -381,6 +385,18 @@ def an_alignment_may_mend(verdict: AlignmentFails | Unknown) -> bool:
     return verdict.condition is Condition.SCALES and runs and any(names_in(e) & computed for e in scales)
 
 
+def _about_the_claim(verdict: AlignmentFails | Unknown) -> bool:
+    """Whether it is the claim that is wrong, whatever the alignment: negative, or more than its bound."""
+    if verdict.condition is not Condition.COST or verdict.mechanism is None or verdict.primary is None:
+        return False
+    if isinstance(verdict, Unknown):
+        return verdict.message.endswith(("the claim is not negative", "the claim is within its bound"))
+    most, at = verdict.mechanism.most, verdict.primary.span.start
+    claim = None if verdict.counterexample is None else verdict.counterexample.replay.claim
+    above = most is not None and most.span.start <= at < most.span.end
+    return above or (claim is not None and compare(claim, Fraction(0)) < 0)
+
+
 def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
     """What a failure says of the mechanism."""
     if verdict.densities is not None:
@@ -389,7 +405,7 @@ def about_failure(verdict: AlignmentFails) -> tuple[str, ...]:
         none = () if verdict.mechanism.align else (_NO_ALIGNMENT,)
         branches = verdict.condition in (Condition.DRAWS, Condition.SCALES)
         return (*none, _THE_BRANCHES if branches else _ONLY_THE_ALIGNMENT)
-    others = {Condition.INVARIANT: _THE_LINE, Condition.CALLS: _THE_CALL}
+    others = {Condition.INVARIANT: _THE_LINE, Condition.CALLS: _THE_CALL, Condition.COST: _THE_CLAIM}
     return (others.get(verdict.condition, _THE_PROGRAM),)
 
 

@@ -222,10 +222,7 @@ class Attempt:
                 "declare what the claim is made of so that it is never negative: `eps : real where eps > 0`"
             )
         if reason.endswith("the claim is within its bound"):
-            return (
-                "what stands after `at most` has to be at least the claim, whatever is released; of a "
-                "logarithm only 1 - 1/x <= ln(x) <= x - 1 is known"
-            )
+            return f"{_BOUND_HELP}; of a logarithm only 1 - 1/x <= ln(x) <= x - 1 is known"
         bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
@@ -458,6 +455,8 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
             return "let shifts and guards read the inputs and what is released, and only draws made earlier"
         case Condition.COUNTABLE:
             return "use released numbers in guards only"
+        case Condition.COST if mechanism.most is not None and mechanism.most.span == at:
+            return _BOUND_HELP
         case Condition.COST:
             return "give each draw, and each round of a loop, its share of the claim, or claim more"
         case Condition.DEFINED:
@@ -477,6 +476,8 @@ _DENSITY_HELP = (
     "the claim; weights are to be `exp(E)`, times public factors, and a number's location at the logarithm "
     "of the odds: `E of the chosen index - logsumexp(E for the others)`"
 )
+
+_BOUND_HELP = "what stands after `at most` has to be at least the claim, whatever is released"
 
 _CLAUSE_HELP = "a declaration takes no set: state it of each answer, `q[i]`, or of `len(q)`"
 

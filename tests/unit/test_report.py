@@ -317,6 +317,16 @@ def test_no_other_alignment_is_promised_where_none_would_do(condition: Condition
     assert "another one" not in text
 
 
+@pytest.mark.parametrize(("claim", "at"), [("1 at most 1/2", "1/2"), ("0 - 1", "0 - 1")])
+def test_what_is_wrong_about_the_claim_is_no_matter_of_the_alignment(claim: str, at: str) -> None:
+    source, mechanism = read(HIDDEN.replace("privacy 2", f"privacy {claim}"))
+    run = scenario({}, {"q": 0}, {"q": 0})
+    text = result_text(source, failure(source, mechanism, Condition.COST, run, at))
+    assert "this is about what is claimed" in text
+    assert "another one" not in text
+    assert "refute" not in text
+
+
 HIDDEN = """\
 mechanism hidden
 input
