@@ -31,9 +31,9 @@ def library(name: str) -> Path:
 
 
 def specs() -> dict[str, Path]:
-    """The specs by their names: the correct ones first, each `broken/NAME` after them; sorted."""
+    """The specs by their names: the correct ones of each folder first, each `broken/NAME` after them."""
     folder = library("specs")
-    found = [*sorted(folder.glob("*.dp")), *sorted(folder.glob("broken/*.dp"))]
+    found = sorted(folder.rglob("*.dp"), key=lambda path: (len(path.parts), path.parent, path))
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in found}
 
 

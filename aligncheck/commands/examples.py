@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from difflib import get_close_matches
 from pathlib import Path
@@ -12,6 +11,7 @@ from aligncheck.commands.telling import tell
 from aligncheck.library import COPIED, library, specs
 
 _USED = re.compile(r'^use +\w+ +from +"([^"]+)"', re.M)
+_FOLDER = re.compile(r'^(use +\w+ +from +")[^"]*/(?=[^"/]+")', re.M)
 _NAME = re.compile(r"[A-Za-z]\w*")
 
 _NEW = """\
@@ -92,10 +92,9 @@ def new(name: str, *, origin: str | None, python: bool, force: bool) -> int:
         written[file] = _NEW.format(name=name)
     else:
         path = _named(origin)
-        text = path.read_text("utf-8")
+        text, *others = map(_beside, _used(path))
         written[file] = re.sub(r"^mechanism +\w+", f"mechanism {name}", text, count=1, flags=re.M)
-        for used in _used(path)[1:]:
-            written[Path(os.path.relpath(used, path.parent))] = used.read_text("utf-8")
+        written |= {Path(used.name): each for used, each in zip(_used(path)[1:], others, strict=True)}
     if python:
         written[Path(f"test_{name}.py")] = _TEST.format(file=file)
     _write(written, force)
@@ -108,8 +107,7 @@ def new(name: str, *, origin: str | None, python: bool, force: bool) -> int:
 def _named(name: str) -> Path:
     known = specs()
     key = name.removeprefix("specs/").removesuffix(".dp")
-    if key not in known and f"broken/{key}" in known:
-        key = f"broken/{key}"
+    key = next((each for each in known if key == each or each.endswith(f"/{key}")), key)
     if key not in known:
         near = get_close_matches(key, known, 1)
         raise CommandError(
@@ -129,6 +127,11 @@ def _used(path: Path) -> list[Path]:
     return found
 
 
+def _beside(path: Path) -> str:
+    """The text of a spec for a folder where what it calls lies beside it."""
+    return _FOLDER.sub(r"\1", path.read_text("utf-8"))
+
+
 def _expected(text: str) -> str:
     return "; ".join(re.findall(r"^expect (.+?)\s*(?:#.*)?$", text, re.M))
 
@@ -136,9 +139,7 @@ def _expected(text: str) -> str:
 def _copy(to: Path, spec: Path | None, force: bool) -> None:
     written: dict[Path, str] = {}
     if spec is not None:
-        base = spec.parent
-        for each in _used(spec):
-            written[to / os.path.relpath(each, base)] = each.read_text("utf-8")
+        written = {to / each.name: _beside(each) for each in _used(spec)}
     else:
         for part in COPIED:
             place = library(part)

@@ -16,6 +16,7 @@ from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import CsvTable, read_table
 from aligncheck.runtime import (
     ArgumentError,
+    Currency,
     Labelled,
     Mechanism,
     MechanismError,
@@ -65,6 +66,8 @@ class CompletedRun:
             module that was not checked is only known to be free of accidents.
         bound: the most that any output costs, as the spec writes it and its value; None where the claim
             does not depend on the output.
+        currency: what the claim is in: ε, ε beside a δ, or ρ.
+        delta: this δ, as the spec writes it and its value.
     """
 
     mechanism: str
@@ -80,6 +83,8 @@ class CompletedRun:
     notes: tuple[str, ...]
     decided: bool
     bound: tuple[str, Real] | None = None
+    currency: Currency = Currency.EPSILON
+    delta: tuple[str, Real] | None = None
     defaults: tuple[str, ...] = ()
 
     @property
@@ -198,6 +203,8 @@ def _execution(
         ),
         claim=spec.claim,
         spent=result.spent,
+        currency=result.currency,
+        delta=None if spec.delta is None else (spec.delta, result.delta),
         mode=result.mode,
         gamma=result.gamma,
         private=result.private,

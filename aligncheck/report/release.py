@@ -15,6 +15,7 @@ from aligncheck import __version__
 from aligncheck.execute import CompletedRun, NamedRecord
 from aligncheck.language.printable import printable
 from aligncheck.meaning.exact import decimal
+from aligncheck.runtime.losses import Currency
 
 _LARGEST_DENOMINATOR = 100
 """Fractions with a larger one are shown as decimals; JSON has them exactly."""
@@ -68,6 +69,8 @@ def execution_document(execution: CompletedRun) -> dict[str, Any]:
             for record in execution.records
         ],
         "claim": execution.claim,
+        "currency": execution.currency.value,
+        "delta": None if execution.delta is None else _delta(*execution.delta),
         "spent": _json(execution.spent),
         "bound": _bound(execution),
         "mode": execution.mode,
@@ -89,7 +92,10 @@ def _beside_choices(records: Sequence[NamedRecord]) -> Iterator[str]:
 
 def _spent(execution: CompletedRun) -> Iterator[str]:
     doubt = "" if execution.decided else " (not checked)"
-    yield f"privacy spent: {execution.claim} = {_shown(execution.spent)}{doubt}"
+    rho = execution.currency is Currency.RHO
+    delta = "" if execution.delta is None else " with δ = {} = {}".format(*map(_shown, execution.delta))
+    claim = f"ρ = {execution.claim}" if rho else execution.claim
+    yield f"privacy spent: {claim} = {_shown(execution.spent)}{' (zCDP)' if rho else delta}{doubt}"
     if execution.bound is not None:
         text, most = execution.bound
         yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
@@ -116,6 +122,10 @@ def _checked(execution: CompletedRun) -> str:
         "not checked: the module's digest fits, which finds accidents, not intent: whoever edits a module "
         "can make it fit; with `--check` its proof is decided first, as `aligncheck check` does"
     )
+
+
+def _delta(text: str, value: object) -> dict[str, Any]:
+    return {"claim": text, "value": _json(value)}
 
 
 def _bound(execution: CompletedRun) -> dict[str, Any] | None:

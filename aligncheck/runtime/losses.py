@@ -12,7 +12,7 @@ Simplifications, Extensions, and Lower Bounds*, TCC 2016-B, Definition 1.1). Pos
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -84,7 +84,7 @@ class Currency(Enum):
                 rho = concentrated(loss)
                 return None if rho is None else (rho,)
 
-    def written(self, amount: Amount) -> str:
+    def written(self, amount: Sequence[object]) -> str:
         """As a spec claims it: `1/2`, `1/2 delta 1/1000`, `1/8 zcdp`."""
         match self:
             case Currency.EPSILON:

@@ -404,7 +404,13 @@ class OnlyRun(Generic[R]):
         given = mechanism._given_noise is not None
         remark = self.noise.remark or ("not private (noise from elsewhere)" if given else None)
         return self.release.result(
-            mechanism.spec.name, mechanism._cost(self.release), mechanism._most(), mechanism.mode, remark
+            mechanism.spec.name,
+            mechanism._cost(self.release),
+            mechanism._most(),
+            mechanism.mode,
+            remark,
+            mechanism.spec.currency,
+            mechanism.bound_delta,
         )
 
     def stream(self, rounds: Iterator[R]) -> Iterator[R]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 from aligncheck.runtime.answers import CleanedAnswers
 from aligncheck.runtime.estimates import ChoiceGap, Estimate, GapNoise
 from aligncheck.runtime.frames import pandas
+from aligncheck.runtime.losses import Currency
 from aligncheck.runtime.noise import Noise
 from aligncheck.runtime.reals import Real, nearest_float
 from aligncheck.runtime.refined import RefinedNumber
@@ -82,7 +83,8 @@ class Result(Generic[R_co]):
     Attributes:
         mechanism: the mechanism's name in its spec.
         records: what was released, in order.
-        spent: the privacy claim, evaluated: this run's ε. It may depend on the records.
+        spent: the privacy claim, evaluated: this run's ε, or its ρ, by the `currency`. It may depend on the
+            records.
         bound: the most that any run with these parameters spends; `spent`, where that does not depend on the
             records.
         labels: the name of the query that each record answers, where queries have names (a Series' index) and
@@ -98,6 +100,8 @@ class Result(Generic[R_co]):
         notes: what a reader of the records must know.
         choices: what the gap beside each choice of the exponential mechanism tells about the choice:
             `result.choices[0].p_value`; None for the other records.
+        currency: what `spent` and `bound` are in: ε, ε beside a δ, or ρ.
+        delta: this δ; 0 where the claim has none.
     """
 
     mechanism: str
@@ -112,6 +116,8 @@ class Result(Generic[R_co]):
     notes: tuple[str, ...]
     choices: tuple[ChoiceGap | None, ...] = ()
     ahead: Ahead | None = None
+    currency: Currency = Currency.EPSILON
+    delta: Real = 0
 
     def gap_between(self, a: int, b: int) -> Estimate:
         """How far the answer at rank `a` is above that at rank `b`, from the gaps between them; the first
@@ -178,6 +184,8 @@ class Result(Generic[R_co]):
             ],
             "spent": _written(self.spent),
             "bound": _written(self.bound),
+            "currency": self.currency.value,
+            "delta": _written(self.delta),
             "labels": list(self.labels),
             "estimates": [None if e is None else _estimate_written(e) for e in self.estimates],
             "mode": self.mode,
@@ -219,6 +227,8 @@ class Result(Generic[R_co]):
                     for c in document.get("choices", ())
                 ),
                 ahead=None if document.get("ahead") is None else _ahead_read(document["ahead"]),
+                currency=Currency(document.get("currency", Currency.EPSILON.value)),
+                delta=_read(document.get("delta", "0")),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"this is not what `to_json` wrote, or not of these records: {error}") from error
@@ -239,7 +249,8 @@ class Result(Generic[R_co]):
             for number, choice in enumerate(self.choices)
             if choice is not None
         )
-        said = "; ".join((f"privacy spent: {self.spent} of at most {self.bound}", *best, *self.notes))
+        spent, bound = (self.currency.written((each, self.delta)) for each in (self.spent, self.bound))
+        said = "; ".join((f"privacy spent: {spent} of at most {bound}", *best, *self.notes))
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f"<div><p>{html.escape(self.mechanism)}: {html.escape(said)}</p>{table}</div>"
 
@@ -318,7 +329,16 @@ class Release(Generic[R]):
         """How many records were released, in all or with a tag."""
         return self._counts.total() if tag is None else self._counts[tag]
 
-    def result(self, mechanism: str, spent: Real, bound: Real, mode: str, remark: str | None) -> Result[R]:
+    def result(
+        self,
+        mechanism: str,
+        spent: Real,
+        bound: Real,
+        mode: str,
+        remark: str | None,
+        currency: Currency = Currency.EPSILON,
+        delta: Real = 0,
+    ) -> Result[R]:
         """What was released, with everything that must be said about it; `remark` says why it is not private
         whatever was proved, if so.
         """
@@ -339,6 +359,8 @@ class Release(Generic[R]):
             notes=tuple(each for each in remarks if each is not None),
             choices=tuple(self._choices),
             ahead=ahead,
+            currency=currency,
+            delta=delta,
         )
 
 

@@ -44,7 +44,7 @@ from aligncheck.search.relational.labels import AtHead, Ledger
 from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.relational.spell import spell
-from aligncheck.search.rewrites import rewrite_for, selection_help
+from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -249,7 +249,7 @@ def not_shown(mechanism: Mechanism, answer: Rejected) -> Unknown:
         answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
         Label(answer.place if answer.place != NOWHERE else mechanism.span),
         _reports(answer, None, answer.place),
-        help=rewrite_for(answer.reason),
+        help=rewrite_for(answer.reason) or conversion_help(mechanism, answer.reason),
     )
 
 

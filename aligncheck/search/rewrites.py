@@ -5,7 +5,7 @@ refusal, which name the construct. Advice only.
 from __future__ import annotations
 
 from aligncheck.language.source import Span
-from aligncheck.language.syntax.nodes import Assign, For, Gather, Mechanism, While
+from aligncheck.language.syntax.nodes import Approximate, Assign, For, Gather, Mechanism, While
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 
 REWRITES = {
@@ -45,9 +45,34 @@ SELECTION = (
 )
 
 
+CONVERSION = "ln(1/δ)"
+"""In the kernel's words for the step from ρ to ε and δ."""
+
+OF_NUMBER = (
+    "the costs add up in ρ, and of a logarithm the proof knows only its sign, nothing of that of a number: "
+    "make δ a parameter, `d : real where 0 < d < 1`, claim `delta d`, and let the noise follow from it, with "
+    "`L = ln(1/d)`: `rho = eps*eps/(4*(L + eps))` for `Gauss(1/sqrt(2*rho))`, or calls with "
+    "`eps/sqrt(8*c*L)` where `eps <= 8*L`; a run gives `d` its value (`aligncheck examples "
+    "delta/histogram_gauss_delta`)"
+)
+OF_PARAMETER = (
+    "the costs add up in ρ, and are too much, or not compared by the proof, which knows only the sign of "
+    "`L = ln(1/δ)`: it shows `rho = eps*eps/(4*(L + eps))` in all (`aligncheck examples "
+    "delta/histogram_gauss_delta`), and `eps*eps/(16*L)` where an input declares `eps <= 8*L` (`aligncheck "
+    "examples delta/sparse_delta`)"
+)
+
+
 def rewrite_for(reason: str) -> str | None:
     """The rewrite for what a refusal names."""
     return next((advice for words, advice in REWRITES.items() if words in reason), None)
+
+
+def conversion_help(mechanism: Mechanism, reason: str) -> str | None:
+    """For a sum in ρ that was not shown to be within a claim of ε and δ."""
+    if not isinstance(mechanism.claim, Approximate) or CONVERSION not in reason:
+        return None
+    return OF_PARAMETER if names_in(mechanism.claim.delta) else OF_NUMBER
 
 
 def selection_help(mechanism: Mechanism, at: Span) -> str | None:

@@ -49,6 +49,8 @@ def test_a_copy_brings_what_it_calls_and_replaces_nothing(
         capsys, "examples", "topk_with_measures", "--copy", str(tmp_path), status=2
     )
     assert not (tmp_path / "topk_with_measures.dp").exists(), "all or none"
+    printed(capsys, "examples", "sparse_delta", "--copy", str(tmp_path))  # it calls one of another folder
+    assert 'from "above_threshold.dp"' in (tmp_path / "sparse_delta.dp").read_text("utf-8")
 
 
 @pytest.mark.parametrize("origin", [(), ("--from", "svt_with_gap")], ids=["own", "from"])
