@@ -204,7 +204,10 @@ def test_a_module_does_not_stand_where_its_scripts_go(spec: str, capsys: pytest.
 
 
 @pytest.mark.parametrize("mode", ["lattice", "refined"])
-def test_no_mode_is_advised_that_has_no_form(mode: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_mode_is_advised_that_has_no_form(
+    mode: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     Path("squared.dp").write_text(
         "mechanism squared\ninput\n  q : queries, sensitivity 1, adjacency l1 where len(q) >= 1\n"
         "  eps : real where eps > 0\nprivacy eps\nprogram\n  eta ~ Lap(1/eps)\n  noisy = q[0] + eta\n"

@@ -55,7 +55,7 @@ def verified(path: Path) -> bool:
 SYNTAX = "aligncheck.language.syntax"
 REFUSED: dict[str, tuple[Any, str]] = {
     f"{SYNTAX}.build.REFUSED_FAMILIES": ({}, "eta ~ Gamma(1)"),
-    f"{SYNTAX}.sections.REFUSED_STATEMENTS": ({}, "assume x > 0"),
+    f"{SYNTAX}.wording.mistakes.REFUSED_STATEMENTS": ({}, "assume x > 0"),
     f"{SYNTAX}.parse.diagnosis": (lambda *_, **__: None, "x := 1"),
 }
 """Words for what is refused, others in their place, and a line that is refused in these words."""

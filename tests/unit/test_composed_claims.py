@@ -17,12 +17,16 @@ from simulation import approximate
 
 from aligncheck.commands.compile import module_text
 from aligncheck.compiler.certificate.checker import check_file
+from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
+from aligncheck.language.check import check
 from aligncheck.language.check.further import checked
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.interpreter import RunScope, number_of
@@ -172,3 +176,55 @@ def test_lines_that_have_no_value_at_a_head_are_left_out() -> None:
 def test_without_lines_nothing_is_accepted() -> None:
     spec = checked(read_source(str(SPECS / "sums_gauss.dp")))
     assert not isinstance(decide(spec, Witness()), Accepted)
+
+
+PAIRS = """mechanism pairs
+input
+  q : int queries, sensitivity 1, adjacency one
+  eps : real where eps > 0
+privacy CLAIM
+program
+  h0 ~ Lap(1/eps)
+  g0 ~ Lap(1/eps)
+  emit total(value = h0 + g0)
+  h1 ~ Lap(1/eps)
+  g1 ~ Lap(1/eps)
+  emit total(value = h1 + g1)
+  for i, x in q:
+    y = 0
+    if i == 0:
+      y = x + h0
+    elif i == 1:
+      y = x + h1
+    emit v(value = y)
+align
+  h0 += q[0] - q'[0] when len(q) >= 1
+  g0 += q'[0] - q[0] when len(q) >= 1
+  h1 += q[1] - q'[1] when len(q) >= 2
+  g1 += q'[1] - q[1] when len(q) >= 2
+"""
+
+
+def test_queries_are_fixed_where_a_claim_averages_over_outputs() -> None:
+    """Whoever sees the sums first, and then asks of which pair the answer is hidden, learns more."""
+
+    def mechanism(claim: str) -> n.Mechanism:
+        source = Source("pairs.dp", PAIRS.replace("CLAIM", claim))
+        return check(source, parse(source))
+
+    assert streamed(mechanism("2*eps")) is not None
+    assert streamed(mechanism("eps**2 zcdp")) is None
+    assert streamed(mechanism("2*eps delta 1/10")) is None
+
+    eps = 0.5
+    numbers = range(-60, 61)
+    draw = {h: math.exp(-eps * abs(h)) * math.tanh(eps / 2) for h in numbers}
+    losses: list[tuple[float, float]] = []  # of a pair with this sum, as the answer moves; how likely it is
+    for total in numbers:
+        pair = {h: draw[h] * draw[total - h] for h in numbers if total - h in draw}
+        chance = sum(pair.values())
+        lost = sum(p * math.log(p / pair[h - 1]) for h, p in pair.items() if h - 1 in pair) / chance
+        losses.append((lost, chance))
+    fixed = sum(lost * chance for lost, chance in losses)
+    chosen = sum(max(one, other) * p * r for one, p in losses for other, r in losses)
+    assert fixed < eps**2 < chosen - 0.05

@@ -45,9 +45,15 @@ def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
     than the output of a run on just these; with such claims no records may come outside of the loop, and one
     in a round, so that whoever stops early has seen such an output, too.
 
+    A claim in δ or ρ averages over outputs, and its proof over draws in their order: a shift by answers that
+    the output is still to choose is no function of what was drawn before (section 14 of docs/kernel.md). So
+    queries under such a claim are fixed.
+
     Where a draw of each round is kept for longer than the round, memory would grow with the answers, and
     there is no such loop.
     """
+    if not isinstance(mechanism.claim, nodes.Pure):
+        return None
     local = {*loop_locals(mechanism), *lists_of(mechanism).drawn_at_once()}
     lists = [n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names]
     loops = [s for s in mechanism.body if isinstance(s, nodes.For) and _runs_over(s, lists)]
