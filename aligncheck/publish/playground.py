@@ -71,6 +71,8 @@ class _Writer:
 
     def program(self) -> Json:
         mechanism = self._mechanism
+        if not isinstance(mechanism.claim, n.Pure):
+            _no("a claim in δ or ρ")
         for item in self._queries:
             if item.adjacency.row.bound is not Bound.EACH or not item.vector:
                 _no("an adjacency that bounds no single answer of a list")

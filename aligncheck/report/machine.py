@@ -17,7 +17,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.nodes import Pure
+from aligncheck.language.syntax.nodes import Approximate, Claim, Concentrated, Pure
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.meaning.exact import Value
 from aligncheck.meaning.interpreter import (
@@ -68,6 +68,9 @@ def _result(result: FileResult, comparison: Comparison | None) -> Json:
         "verdict": name_of(result.verdict),
         "exit": exit_status(result.verdict),
         "seconds": _seconds(result.seconds),
+        "claim": None
+        if isinstance(verdict, Error) or not verdict.mechanism
+        else _claim(verdict.mechanism.claim),
         "route": verified.accepted.route if verified else None,
         "conditions": [
             _condition(source, r) for r in ([] if isinstance(verdict, Error) else verdict.conditions)
@@ -115,6 +118,18 @@ def _condition(source: Source, report: ConditionReport) -> Json:
             for obligation in report.obligations
         ],
     }
+
+
+def _claim(claim: Claim) -> Json:
+    kind = {Pure: "pure", Approximate: "approximate", Concentrated: "concentrated"}[type(claim)]
+    told: Json = {"kind": kind, "epsilon": None, "delta": None, "rho": None}
+    match claim:
+        case Pure(epsilon=epsilon):
+            return {**told, "epsilon": unparse_expr(epsilon)}
+        case Approximate(epsilon=epsilon, delta=delta):
+            return {**told, "epsilon": unparse_expr(epsilon), "delta": unparse_expr(delta)}
+        case Concentrated(rho=rho):
+            return {**told, "rho": unparse_expr(rho)}
 
 
 def _cost(source: Source, verified: Verified) -> Json:

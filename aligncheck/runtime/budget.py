@@ -30,6 +30,14 @@ _State: TypeAlias = tuple[Amount, Mapping[object, Amount]]
 """What was spent, and what is set aside by each open reservation's key."""
 
 
+_MAKES = {
+    Currency.EPSILON: "epsilon",
+    Currency.EPSILON_DELTA: "ApproximateLoss(epsilon, delta)",
+    Currency.RHO: "ConcentratedLoss(rho)",
+}
+"""What a budget in each currency is made of."""
+
+
 class Budget:
     """An amount of privacy loss that the runs it is given to share: `Budget(1)` in ε (natural logarithms),
     `Budget(ApproximateLoss(epsilon, delta))` in ε and δ, `Budget(ConcentratedLoss(rho))` in ρ, which is
@@ -142,8 +150,11 @@ class Budget:
             most = ConcentratedLoss(amount) if self.currency is Currency.RHO else PureLoss(amount)
         price = self.currency.price(_loss("amount", most))
         if price is None:
-            currency = currency_of(most).value
-            raise MechanismError(f"a claim in {currency} has no price in a budget in {self.currency.value}")
+            own = currency_of(most)
+            raise MechanismError(
+                f"a claim in {own.value} has no price in a budget in {self.currency.value}: pay it from one "
+                f"in {own.value}, `Budget({_MAKES[own]})`"
+            )
         return price
 
     def _open(self, key: object, amount: Amount) -> None:

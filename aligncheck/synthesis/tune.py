@@ -15,6 +15,7 @@ from typing import Any
 
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
+from aligncheck.language.check.scope import only_pure
 from aligncheck.language.families import Family, Lattice, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -123,7 +124,7 @@ def best_scales(source: Source, deadline: float, tag: str, field: str) -> BestSc
     """
     import sympy
 
-    mechanism = check(source, parse(source))
+    mechanism = only_pure(source, check(source, parse(source)), "the search for scales")
     reading = ProgramReading(mechanism)
     weights: dict[str, Fraction] = {}
     for sample, weight in _weights(reading, tag, field):

@@ -181,6 +181,7 @@ def test_verified() -> None:
     result = result_of(VERDICTS["verified"])
     assert (result["verdict"], result["exit"], result["mechanism"]) == ("VERIFIED", 0, "threshold_once")
     assert result["route"] == "acyclic"
+    assert result["claim"] == {"kind": "pure", "epsilon": "eps", "delta": None, "rho": None}
     first = result["conditions"][0]
     assert (first["id"], first["lemma"], first["status"], first["how"]) == (
         "terminates",

@@ -182,6 +182,7 @@ console.log(JSON.stringify(out));
         ("exponential_mechanism", "densities"),
         ("svt_with_gap_geometric", "noise of the family"),
         ("local_report", "adjacency"),
+        ("delta/measured_until_spent", "a claim in δ or ρ"),
     ],
 )
 def test_what_a_page_does_not_run_is_refused(name: str, what: str) -> None:

@@ -1,0 +1,72 @@
+"""A compiled mechanism that claims (ε, δ): from its spec, which calls another such one, to a ledger."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import aligncheck
+from aligncheck.cli import main
+from aligncheck.runtime import Budget, BudgetError, Currency, MechanismError, Result
+from aligncheck.runtime.budget_file import BudgetFile
+from aligncheck.runtime.losses import ApproximateLoss
+
+MEASURE = Path(__file__).parents[2] / "specs/delta/measure.dp"
+INPUT = """
+input
+  x : query, sensitivity 1
+  n : int where n >= 1
+  eps : real where eps > 0
+  d : real where 0 < d < 1
+privacy eps delta d
+program
+"""
+ONE = f"""mechanism one
+use measure from "measure.dp"{INPUT}
+  a = measure(x = x, eps = eps/n)
+  emit value(a[0].value)
+align
+"""
+TWO = f"""mechanism two
+use one from "one.dp"{INPUT}
+  a = one(x = x, n = n, eps = eps/4, d = d/4)
+  b = one(x = x, n = n, eps = 3*eps/4, d = d/2)
+  for i in range(len(a)):
+    emit value(a[i].value)
+align
+"""
+GIVEN = {"n": 1, "eps": "1/2", "d": "1/1000"}
+DELTA = Fraction(1, 1000)
+LOSS = ApproximateLoss(Fraction(1), Fraction(1, 400))
+
+
+def test_it_is_compiled_checked_run_and_charged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, text in (("measure", MEASURE.read_text("utf-8")), ("one", ONE), ("two", TWO)):
+        (tmp_path / f"{name}.dp").write_text(text, "utf-8")
+    module = tmp_path / "two.py"
+    aligncheck.compile(tmp_path / "two.dp", module)
+    two: Any = aligncheck.load(module)  # which decides its proof afresh
+    ledger = BudgetFile(tmp_path / "ledger", LOSS)
+    result = two(**GIVEN, budget=ledger)(3)
+    assert (result.currency, result.spent, result.delta) == (Currency.EPSILON_DELTA, Fraction(1, 2), DELTA)
+    assert "privacy spent: 1/2 delta 1/1000 of at most 1/2 delta 1/1000" in result._repr_html_()
+    assert Result.from_json(result.to_json(), type(result.records[0])) == result
+    two(**GIVEN, budget=ledger)(3)
+    with pytest.raises(BudgetError, match="asked 1/2 delta 1/1000, spent 1 delta 1/500"):
+        two(**GIVEN, budget=ledger)(3)
+    assert [entry["delta spent"] for entry in ledger.entries()] == [DELTA, DELTA]
+    with pytest.raises(MechanismError, match="has no price in a budget in rho: pay"):
+        two(**GIVEN, budget=Budget.within(1, "1e-6"))(3)
+    capsys.readouterr()
+    assert (
+        main(["run", str(module), "--json", "--set", "x=3", *(f"--set={k}={v}" for k, v in GIVEN.items())])
+        == 0
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert (told["currency"], told["delta"]) == ("epsilon and delta", {"claim": "d", "value": "1/1000"})
+    assert main(["tune", str(tmp_path / "two.dp"), "--minimise", "value.value"]) == 2
+    assert "the search for scales knows claims in ε only" in capsys.readouterr().err
