@@ -99,6 +99,9 @@ _INCLUDED = {
     (n.Adjacency.MONOTONE, n.Adjacency.ALL),
     (n.Adjacency.MOVED, n.Adjacency.ALL),
     (n.Adjacency.L1, n.Adjacency.ALL),
+    (n.Adjacency.L1, n.Adjacency.L2),
+    (n.Adjacency.ONE, n.Adjacency.L2),
+    (n.Adjacency.L2, n.Adjacency.ALL),
 }
 """Pairs (a, b): neighbours under a are neighbours under b, if the sensitivity is the same everywhere."""
 
