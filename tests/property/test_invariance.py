@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
@@ -81,7 +82,7 @@ specs whose questions are at the limits of the solver: some ways to write them a
 """
 
 
-@pytest.mark.parametrize("path", SPECS[::EVERY])
+@pytest.mark.parametrize("path", [path for path in SPECS if crc32(path.encode()) % EVERY == 0])
 @settings(max_examples=FEW, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**16))
 def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int) -> None:
