@@ -9,6 +9,7 @@ function, items and results are the caller's (all picklable, the function import
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -291,6 +292,7 @@ def _serve(
     memory: int | None,
 ) -> None:
     """Sends what becomes of one item."""
+    gc.freeze()  # what was there before the fork stays shared: a collection would write to each object's page
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cleans up
     _die_with(parent)
     _keep_off_standard_output()

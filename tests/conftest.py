@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 from collections.abc import Callable
@@ -35,6 +36,13 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 def exhaustive(request: pytest.FixtureRequest) -> bool:
     """Whether there is time for longer searches."""
     return bool(request.config.getoption("--exhaustive"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def what_is_there_is_not_looked_at_again() -> None:
+    """Ten thousand tests and what they keep are a million objects: to search them takes a second."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

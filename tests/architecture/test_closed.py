@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,15 +23,33 @@ from aligncheck.language.families import Family
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "aligncheck"
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 OPEN = {"str", "int", "float", "bool", "tuple", "Fraction", "None"}
 
 
-def _enumerations() -> Iterator[str]:
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and any(ast.unparse(b).endswith("Enum") for b in node.bases):
-                yield node.name
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+@cache
+def nodes() -> list[tuple[str, ast.AST]]:
+    """Every piece of the package's source, with its file: walked once, and only where a test asks."""
+    return [
+        (path.relative_to(PACKAGE).as_posix(), node)
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+    ]
+
+
+def _classes() -> Iterator[ast.ClassDef]:
+    return (node for _, node in nodes() if isinstance(node, ast.ClassDef))
+
+
+@cache
+def enumerations() -> frozenset[str]:
+    return frozenset(
+        c.name for c in _classes() if any(ast.unparse(base).endswith("Enum") for base in c.bases)
+    )
 
 
 def _members(union: ast.expr) -> Iterator[str]:
@@ -46,27 +65,27 @@ def _members(union: ast.expr) -> Iterator[str]:
 
 def _members_of_unions() -> Iterator[str]:
     """The classes that a named union (`Expr`, `Stmt`, `Term`, …) is made of."""
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            match node:
-                case ast.AnnAssign(annotation=ast.Name(id="TypeAlias"), value=ast.BinOp() as union):
-                    yield from _members(union)
-                case _:
-                    pass
+    for _, node in nodes():
+        match node:
+            case ast.AnnAssign(annotation=ast.Name(id="TypeAlias"), value=ast.BinOp() as union):
+                yield from _members(union)
+            case _:
+                pass
 
 
 def _bases(names: frozenset[str]) -> Iterator[str]:
     """What several members are called together: `Simple`, of the statements."""
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and node.name in names:
-                yield from (ast.unparse(base).rpartition(".")[2] for base in node.bases)
+    for each in _classes():
+        if each.name in names:
+            yield from (ast.unparse(base).rpartition(".")[2] for base in each.bases)
 
 
-ENUMERATIONS = frozenset(_enumerations())
-MEMBERS = frozenset(_members_of_unions()) - OPEN
-GROUPS = frozenset(_bases(MEMBERS)) - {"Enum"}
-CLASSES = MEMBERS | GROUPS | frozenset(_bases(GROUPS))
+@cache
+def closed() -> frozenset[str]:
+    """The members of unions, and what they are called together."""
+    members = frozenset(_members_of_unions()) - OPEN
+    groups = frozenset(_bases(members)) - {"Enum"}
+    return members | groups | frozenset(_bases(groups))
 
 
 def names_a_member(pattern: ast.pattern) -> bool:
@@ -76,9 +95,9 @@ def names_a_member(pattern: ast.pattern) -> bool:
         case ast.MatchAs(pattern=inner) if inner is not None:
             return names_a_member(inner)
         case ast.MatchValue(value=ast.Attribute(value=owner)):
-            return ast.unparse(owner).rpartition(".")[2] in ENUMERATIONS
+            return ast.unparse(owner).rpartition(".")[2] in enumerations()
         case ast.MatchClass(cls=cls):
-            return ast.unparse(cls).rpartition(".")[2] in CLASSES
+            return ast.unparse(cls).rpartition(".")[2] in closed()
         case _:
             return False
 
@@ -104,9 +123,9 @@ def swallowing(tree: ast.Module) -> Iterator[int]:
 
 
 def test_the_closed_types_are_found() -> None:
-    assert {"Family", "Adjacency", "Mode", "Condition", "Kind"} <= ENUMERATIONS
-    assert {"Assign", "Gather", "Ite", "Drawing", "Queries", "Shift", "Verified"} <= CLASSES
-    assert {"Operator", "Sampling", "Simple"} <= CLASSES
+    assert {"Family", "Adjacency", "Mode", "Condition", "Kind"} <= enumerations()
+    assert {"Assign", "Gather", "Ite", "Drawing", "Queries", "Shift", "Verified"} <= closed()
+    assert {"Operator", "Sampling", "Simple"} <= closed()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +148,7 @@ def test_a_catch_all_is_seen(arm: str, found: bool) -> None:
 
 def test_no_catch_all_beside_members_of_a_closed_type() -> None:
     found = [
-        f"{path.relative_to(PROJECT)}:{line}" for path, tree in TREES.items() for line in swallowing(tree)
+        f"{path.relative_to(PROJECT)}:{line}" for path, tree in trees().items() for line in swallowing(tree)
     ]
     assert not found, "name what is left, so that mypy points here when something is added"
 
@@ -137,9 +156,8 @@ def test_no_catch_all_beside_members_of_a_closed_type() -> None:
 def test_a_noise_family_is_one_row() -> None:
     """Nothing else asks which family it has: the row says what there is to know of it."""
     asking = {
-        f"{path.relative_to(PROJECT)}:{node.lineno}"
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
+        f"{path}:{node.lineno}"
+        for path, node in nodes()
         if isinstance(node, ast.Attribute) and node.attr in Family.__members__
     }
     assert not asking
@@ -148,9 +166,8 @@ def test_a_noise_family_is_one_row() -> None:
 def test_an_adjacency_is_one_row() -> None:
     """Nothing else asks which adjacency it has, but for the one that is meant where none is written."""
     asking = {
-        f"{path.relative_to(PACKAGE)}:{node.attr}"
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
+        f"{path}:{node.attr}"
+        for path, node in nodes()
         if isinstance(node, ast.Attribute) and ast.unparse(node.value).rpartition(".")[2] == "Adjacency"
     }
     usual = {f"{path}:ALL" for path in ("language/syntax/build.py", "refutation/databases.py")}
@@ -163,11 +180,10 @@ CODE = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 def _codes() -> Iterator[str]:
     """The codes of errors, where they are written out beside what raises them."""
-    for tree in TREES.values():
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            if ast.unparse(call.func).rpartition(".")[2].lstrip("_") in RAISING:
-                first = (a.value for a in call.args[:2] if isinstance(a, ast.Constant))
-                yield from (code for code in first if isinstance(code, str) and " " not in code)
+    for call in (node for _, node in nodes() if isinstance(node, ast.Call)):
+        if ast.unparse(call.func).rpartition(".")[2].lstrip("_") in RAISING:
+            first = (a.value for a in call.args[:2] if isinstance(a, ast.Constant))
+            yield from (code for code in first if isinstance(code, str) and " " not in code)
 
 
 def test_an_error_code_is_a_name_and_some_test_asks_for_it() -> None:
@@ -183,12 +199,12 @@ def test_a_table_of_the_modes_has_all_of_them() -> None:
     """But for those of the two that are proved."""
     modes = {f"RunMode.{mode}" for mode in RunMode.__members__}
     found = {}
-    for path, tree in TREES.items():
-        for table in (node for node in ast.walk(tree) if isinstance(node, ast.Dict)):
+    for path, table in nodes():
+        if isinstance(table, ast.Dict):
             for side in (table.keys, table.values):
                 named = {ast.unparse(end) for end in side if end is not None} & modes
                 if len(named) > 2:
-                    found[f"{path.relative_to(PACKAGE)}:{table.lineno}"] = named
+                    found[f"{path}:{table.lineno}"] = named
     assert len(found) >= 7
     assert all(named == modes for named in found.values()), found
 
@@ -200,12 +216,7 @@ def test_mypy_looks_for_what_is_left_out() -> None:
 
 def test_nothing_rests_on_an_assert() -> None:
     """`python -O` drops them."""
-    found = [
-        f"{path.relative_to(PROJECT)}:{node.lineno}"
-        for path, tree in TREES.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assert)
-    ]
+    found = [f"{path}:{node.lineno}" for path, node in nodes() if isinstance(node, ast.Assert)]
     assert not found, "raise InternalError"
 
 
