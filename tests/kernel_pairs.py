@@ -3317,6 +3317,19 @@ PAIRS: tuple[Pair, ...] = (
         ("support",),
     ),
     Pair(
+        "functions_of_a_call",
+        8,
+        _calling("c(y = x, k = 1, d = max(eps, h(1) + 1))")
+        .replace("mechanism m\n", "mechanism m\nfun h(real) : real\n")
+        .replace("privacy eps", "privacy max(eps, h(1) + 1)"),
+        "real",
+        "int",
+        ("calls",),
+        callee=CALLEE.replace("mechanism c\n", "mechanism c\nfun h(real) : {}\n").replace(
+            "d > 0", "d > 0 and d > h(1)"
+        ),
+    ),
+    Pair(
         "the_norm_of_squares",
         14,
         spec(

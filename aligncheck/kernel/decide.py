@@ -54,7 +54,7 @@ class Kernel(Inputs):
         """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
         judged(spec, witness, Decider(self.decider.confirm), Symbols())
         inner = Kernel(spec, witness, self.decider, self.symbols)
-        inner.rules, path = self.rules, Path()
+        inner.rules, inner.functions, path = self.rules, self.functions, Path()
         inner.prepare_inputs(path)
 
         def end(e: n.Expr | None) -> Term | None:

@@ -201,10 +201,15 @@ class World:
                         self.whole[drawn[run].get_id()] = whole[run]
 
     def declare_functions(self) -> None:
-        """A symbol for every public function: the same function on D and D'."""
+        """A symbol for every public function: the same function on D and D'. What is called has those of the
+        caller that are declared alike: its proof holds for any functions.
+        """
+        given, self.functions = self.functions, {}
         for f in self.spec.functions:
             domain = tuple(self.sort(a) for a in f.args)
-            self.functions[f.name] = (f, self.symbols.function(f.name, domain, self.sort(f.result), Rule()))
+            known = given.get(f.name)
+            symbol = self.symbols.function(f.name, domain, self.sort(f.result), Rule())
+            self.functions[f.name] = known if known is not None and known[0] == f else (f, symbol)
 
     def output(self) -> RecordList:
         """Symbols for the whole output."""

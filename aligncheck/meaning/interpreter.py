@@ -895,7 +895,12 @@ class Machine:
     def _run_callee(self, site: CallSite) -> tuple[EmittedRecord, ...]:
         """Runs the callee with noise from the same source."""
         callee = site.contract.mechanism
-        return released(site, Machine(callee, dict(site.given), self._noise_source, self._limit).run())
+        return released(
+            site,
+            Machine(
+                callee, dict(site.given), self._noise_source, self._limit, functions=self.scope.functions
+            ).run(),
+        )
 
     def _note_origin(self, name: str, value: nodes.Expr) -> None:
         if self.scope.read and not selects(value):

@@ -17,12 +17,24 @@ from fractions import Fraction
 from functools import lru_cache
 
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.logistic import log_sum_exp_of
+from aligncheck.runtime.logistic import ln_bounds, log_sum_exp_of
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.reals import power as power_of
 from aligncheck.runtime.thresholds import exp_bounds
 
-__all__ = ["exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"]
+__all__ = [
+    "exp",
+    "ln",
+    "ln_down",
+    "ln_up",
+    "log2",
+    "log_sum_exp_of",
+    "one_minus_exp",
+    "power",
+    "sqrt",
+    "sqrt_down",
+    "sqrt_up",
+]
 
 _BITS = 96
 _LARGEST_EXPONENT = 1 << 16
@@ -50,6 +62,56 @@ def sqrt(x: Real) -> Fraction:
         digits=max(_BITS, size + 8, 2 * _close(number) + 8),
     )
     return max(2 * number / (1 + number), min((1 + number) / 2, found))
+
+
+def sqrt_down(x: Real) -> Fraction:
+    """At most the square root, and off by less than one part in 2^90; no less than 2 x/(1 + x).
+
+    Raises:
+        NumericError: x is negative, or no rational number; also below.
+    """
+    number = _rational(x)
+    low, _ = _root_bounds(number)
+    return max(2 * number / (1 + number), low)
+
+
+def sqrt_up(x: Real) -> Fraction:
+    """At least the square root, and off by less than one part in 2^90."""
+    return _root_bounds(_rational(x))[1]
+
+
+def _root_bounds(number: Fraction) -> tuple[Fraction, Fraction]:
+    if number < 0:
+        raise NumericError("square root of a negative number")
+    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
+    if top * top == number.numerator and bottom * bottom == number.denominator:
+        return Fraction(top, bottom), Fraction(top, bottom)
+    unit = 1 << max(_BITS - _size(number) // 2, 0)
+    root = math.isqrt(number.numerator * unit**2 // number.denominator)
+    return Fraction(root, unit), Fraction(root + 1, unit)
+
+
+def ln_down(x: Real) -> Fraction:
+    """At most the natural logarithm, and off by less than one part in 2^90; no less than 1 - 1/x.
+
+    Raises:
+        NumericError: x is not positive, or no rational number; also below.
+    """
+    number = _positive(x)
+    return max(1 - 1 / number, _ln_bounds(number)[0])
+
+
+def ln_up(x: Real) -> Fraction:
+    """At least the natural logarithm, and off by less than one part in 2^90."""
+    return _ln_bounds(_positive(x))[1]
+
+
+def _ln_bounds(number: Fraction) -> tuple[Fraction, Fraction]:
+    if number == 1:
+        return Fraction(0), Fraction(0)
+    digits = _BITS + _close(number)
+    low, high = ln_bounds(number, digits)
+    return Fraction(low, 1 << digits), Fraction(high, 1 << digits)
 
 
 def exp(x: Real) -> Fraction:

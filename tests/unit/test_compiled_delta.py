@@ -1,4 +1,6 @@
-"""A compiled mechanism that claims (ε, δ): from its spec, which calls another such one, to a ledger."""
+"""A compiled mechanism that claims (ε, δ): from its spec, which calls another such one with a root in a
+budget, to a ledger.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ program
 """
 ONE = f"""mechanism one
 use measure from "measure.dp"{INPUT}
-  a = measure(x = x, eps = eps/n)
+  a = measure(x = x, eps = eps/sqrt(n))
   emit value(a[0].value)
 align
 """
@@ -49,6 +51,7 @@ def test_it_is_compiled_checked_run_and_charged(tmp_path: Path, capsys: pytest.C
         (tmp_path / f"{name}.dp").write_text(text, "utf-8")
     module = tmp_path / "two.py"
     aligncheck.compile(tmp_path / "two.dp", module)
+    assert "eps / sqrt_up(n)" in module.read_text("utf-8")
     two: Any = aligncheck.load(module)  # which decides its proof afresh
     ledger = BudgetFile(tmp_path / "ledger", LOSS)
     result = two(**GIVEN, budget=ledger)(3)

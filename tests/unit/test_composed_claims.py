@@ -155,11 +155,10 @@ def test_a_program_pays_in_rho(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (budget.spent, result.spent) == (Fraction(1, 8), Fraction(1, 8))
 
 
-def test_roots_and_logarithms_of_a_budget_have_no_exact_form() -> None:
-    done = certify_file(str(SPECS / "histogram_gauss.dp"), Options(), RunMode.LATTICE)
-    assert isinstance(done.result.verdict, Verified)
-    assert done.form is None
-    assert done.problem
+def test_a_root_in_a_scale_is_rounded_to_the_safe_side() -> None:
+    text, right = made("histogram_gauss", RunMode.LATTICE), "1 / sqrt_down(2 * rho)"
+    assert right in text
+    assert check_file(text.replace("sqrt_down", "sqrt_up"), ()).faults
 
 
 def test_a_root_is_squared_away() -> None:

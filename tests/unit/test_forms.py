@@ -22,6 +22,7 @@ from aligncheck.compiler.forms import (
     rounded_down,
     units_of,
 )
+from aligncheck.compiler.forms.directions import directed, undirected
 from aligncheck.compiler.forms.equalities import with_equalities
 from aligncheck.compiler.forms.rational import enclosed
 from aligncheck.compiler.modes import RunMode
@@ -253,9 +254,9 @@ def test_constants_are_the_numbers_that_the_runtime_computes() -> None:
     assert proved(source, RunMode.REFINED)
 
 
-@pytest.mark.parametrize("clause", ["T <= sqrt(2)", "0 < T and T < ln(1 + T)", "T <= floor(2*log2(T))"])
+@pytest.mark.parametrize("clause", ["T <= floor(2*log2(T))", "T == sqrt(2)", "T >= 1 and ln(T)*ln(T) == T"])
 def test_clauses_are_not_compared_with_numbers_near_those_that_they_name(clause: str) -> None:
-    """That near sqrt(2) is above it: a run with this T would take a branch that is proved never taken."""
+    """A run would take parameters that the proof leaves out, or the other way round."""
     inputs = f"q : queries, sensitivity 1\nT : real where {clause}"
     source = written("if T*T <= 2: emit noisy\nelse: emit bare(q[0])", "", inputs)
     for mode in (RunMode.LATTICE, RunMode.REFINED):
@@ -263,13 +264,50 @@ def test_clauses_are_not_compared_with_numbers_near_those_that_they_name(clause:
             form(source, mode)
 
 
-def test_what_is_spent_is_no_number_near_the_claim() -> None:
-    source = Source(
-        "half.dp", "mechanism half\ninput\n  x : query, sensitivity 1\nprivacy ln(2)\nprogram\n  emit no"
-    )
+@pytest.mark.parametrize(
+    ("clause", "proof"), [("T <= sqrt(2)", True), ("not T > sqrt(2)", True), ("T >= sqrt(2)", False)]
+)
+def test_clauses_are_rounded_so_that_they_let_in_less(clause: str, proof: bool) -> None:
+    """That near sqrt(2) is above it: a run with this T would take a branch that is proved never taken."""
+    inputs = f"q : queries, sensitivity 1\nT : real where T > 0 and {clause}"
+    source = written("if T*T <= 2: emit noisy\nelse: emit bare(q[0])", "", inputs)
     for mode in (RunMode.LATTICE, RunMode.REFINED):
-        with pytest.raises(NoFormError, match="irrational"):
-            form(source, mode)
+        assert proved(source, mode) is proof
+
+
+def test_what_is_spent_is_the_claim_rounded_up() -> None:
+    text = "mechanism half\ninput\n  x : query, sensitivity 1\nprivacy ln(2)\nprogram\n  emit no"
+    claimed = form(Source("half.dp", text), RunMode.REFINED).source.text
+    assert "privacy max(ln(2), near_ln_up(2))" in claimed
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [
+        ("1/sqrt(eps)", "1/sqrt down(eps)"),
+        ("2 - 1/(1 + ln(eps + 1))**2", "2 - 1/(1 + ln up(eps + 1))**2"),
+        ("sqrt(n - sqrt(n)) - ln(n)", "sqrt up(n - sqrt down(n)) - ln down(n)"),
+        ("abs(sqrt(n) - 1)", "abs(sqrt(n) - 1)"),
+    ],
+)
+def test_which_way_a_scale_is_rounded(scale: str, said: str) -> None:
+    inputs = "q : queries, sensitivity 1\nn : int where n >= 2"
+    source = written(
+        f"s = {scale}\nxi ~ Gauss(s)\nemit v(q[0] + xi)", "xi += q[0] - q'[0]", inputs, "eps zcdp"
+    )
+    spec = check(source, parse(source))
+    first, *_ = directed(spec).body
+    assert isinstance(first, nodes.Assign)
+    assert unparse_expr(first.value) == said
+    assert unparse_expr(undirected(first.value)) == scale
+
+
+def test_scales_are_rounded_up_and_the_budgets_of_calls_down() -> None:
+    spec = Path("specs/delta/sparse_delta.dp")
+    text = form(Source(str(spec), spec.read_text("utf-8")), RunMode.REFINED).source.text
+    log = "max(ln(1/delta), near_ln_up(1/delta))"
+    assert f"eps/max(sqrt(8*c*{log}), near_sqrt_up(8*c*{log}))" in text
+    assert "eps <= 8*min(ln(1/delta), max(1 - 1/(1/delta), near_ln_down(1/delta)))" in text
 
 
 def test_clauses_with_floors_of_roots_are_exact() -> None:

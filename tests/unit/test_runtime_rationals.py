@@ -17,7 +17,18 @@ from aligncheck.runtime import NumericError
 from aligncheck.runtime.bits import SeededBits, SystemBits
 from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise, short_rate
-from aligncheck.runtime.rationals import exp, ln, log2, one_minus_exp, power, sqrt
+from aligncheck.runtime.rationals import (
+    exp,
+    ln,
+    ln_down,
+    ln_up,
+    log2,
+    one_minus_exp,
+    power,
+    sqrt,
+    sqrt_down,
+    sqrt_up,
+)
 from aligncheck.runtime.rounding import steps_below
 
 DIGITS = 100
@@ -48,6 +59,20 @@ def test_roots_and_logarithms(x: Fraction) -> None:
         for function, wanted in FUNCTIONS:
             exact = wanted(decimal(x))
             assert abs(decimal(function(x)) / exact - 1) < CLOSE if exact else function(x) == 0
+
+
+@pytest.mark.parametrize("x", POSITIVE, ids=str)
+def test_roots_and_logarithms_rounded_one_way(x: Fraction) -> None:
+    pairs = ((sqrt_down, sqrt_up, Decimal.sqrt, 2 * x / (1 + x)), (ln_down, ln_up, Decimal.ln, 1 - 1 / x))
+    with localcontext() as context:
+        context.prec = DIGITS + 100
+        for down, up, wanted, least in pairs:
+            exact = wanted(decimal(x))
+            low, high = decimal(down(x)), decimal(up(x))
+            assert low <= exact <= high
+            assert high - low < CLOSE * abs(exact)
+            assert down(x) >= least
+        assert sqrt_down(x * x) == sqrt_up(x * x) == x
 
 
 @pytest.mark.parametrize("size", [x for x in POSITIVE if x < 6000], ids=str)

@@ -12,6 +12,7 @@ from aligncheck.compiler.emit.precedence import Precedence, Text
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, literal_power
 from aligncheck.compiler.emit.vectorise import Lists
 from aligncheck.language.syntax import nodes
+from aligncheck.runtime import rationals
 
 _LEVELS = {
     "+": Precedence.SUM,
@@ -22,7 +23,7 @@ _LEVELS = {
     "and": Precedence.AND,
     "or": Precedence.OR,
 }
-RUNTIME_FUNCTIONS = frozenset({"exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"})
+RUNTIME_FUNCTIONS = frozenset(rationals.__all__)
 """Functions whose values may be irrational: how they are computed depends on the mode."""
 
 
@@ -196,9 +197,10 @@ class Writer:
                     self.used.add("clip")
                 return Text(f"{call.function}({arguments})", Precedence.ATOM)
             case _:
-                self.used.add(call.function)
+                function = call.function.replace(" ", "_")
+                self.used.add(function)
                 arguments = ", ".join(self.expression(a) for a in call.args)
-                return Text(f"{call.function}({arguments})", Precedence.ATOM)
+                return Text(f"{function}({arguments})", Precedence.ATOM)
 
     def _binary(self, expr: nodes.Binary) -> Text:
         special = self._special(expr)

@@ -10,6 +10,7 @@ from aligncheck.compiler.emit.formatting import Brackets, Item, bracket_lines, c
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort
 from aligncheck.compiler.emit.python_names import fresh
 from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
+from aligncheck.compiler.forms.directions import undirected
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.unparse import unparse_expr
@@ -173,7 +174,7 @@ class InputWriter:
         """The check of one part of a public input's `where` clause."""
         self.used.add("require")
         written = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(condition))]
+        arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(undirected(condition)))]
         yield from bracket_lines(call("require", arguments), indent)
 
     def _require_answers(
@@ -181,7 +182,7 @@ class InputWriter:
     ) -> Iterator[str]:
         self.used.add("require_answers")
         holds = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [holds, quoted(name), quoted(unparse_expr(condition))]
+        arguments = [holds, quoted(name), quoted(unparse_expr(undirected(condition)))]
         yield from bracket_lines(call("require_answers", arguments), indent)
 
     def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str) -> str:

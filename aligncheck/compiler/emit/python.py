@@ -309,7 +309,7 @@ class _ModuleWriter:
     def _spec(self) -> Brackets:
         parameters: list[Item] = []
         queries: list[Item] = []
-        for item in self.mechanism.inputs:
+        for item in self.verified.mechanism.inputs:
             match item:
                 case nodes.Parameter(name=name, sort=sort, where=where, default=default):
                     said = [] if default is None else [f"default={quoted(unparse_expr(default))}"]
@@ -345,7 +345,7 @@ class _ModuleWriter:
         return call("Spec", arguments)
 
     def _told_claim(self) -> list[str]:
-        match self.mechanism.claim:
+        match self.verified.mechanism.claim:
             case nodes.Pure(epsilon=epsilon, most=most):
                 bound = [] if most is None else [f"bound={quoted(unparse_expr(most))}"]
                 return [f"claim={quoted(unparse_expr(epsilon))}", *bound]
@@ -444,7 +444,7 @@ class _ModuleWriter:
         read = self.inputs.read_names()
         given = [f"{self.names[n]}: {self.inputs.given_type(item)}" for item, n in self.inputs.each_query()]
         yield from bracket_lines(call("def __call__", ["self", *given]), STEP, f" -> Result[{self.alias}]:")
-        yield from describe.docstring(describe.of_call(self.mechanism, self.names, inner), inner)
+        yield from describe.docstring(describe.of_call(self.verified.mechanism, self.names, inner), inner)
         attributes = self.inputs.writer({**self.inputs.attributes(), **read})
         passed: list[Item] = ["run.noise", "run.release"]
         for item, name in self.inputs.each_query():

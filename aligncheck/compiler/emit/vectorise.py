@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 
 from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, literal_power
+from aligncheck.compiler.forms.rational import COMPUTED
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 
-_PARTIAL_CALLS = frozenset({"sqrt", "ln", "log2", "exp"})
+_PARTIAL_CALLS = frozenset(COMPUTED)
 _ELEMENTWISE_CALLS = frozenset({"abs", "min", "max", "clip"})
 
 

@@ -4,7 +4,8 @@ other spec is. Nothing is taken over from the proof of the original.
 What a running mechanism may do differently, and where the form says so:
 
 * Irrational numbers. A root or a logarithm is replaced by a rational number near it, computed from the same
-  public numbers (`rational`), of which the form knows between which bounds it is.
+  public numbers (`rational`), of which the form knows between which bounds it is, and where it matters, that
+  it is no greater than the root, or no less.
 * Values of answers. No run depends on whether they are as a `where` clause declares, so the form leaves such
   clauses out (`clauses`).
 * The lattice (LATTICE only). Noise is discrete and answers are multiples of a step γ (`lattice`).
@@ -31,7 +32,8 @@ from aligncheck.compiler.forms.lattice import (
 )
 from aligncheck.compiler.forms.rational import (
     as_computed,
-    irrational_calls,
+    computed_near,
+    near_functions,
     rate_of,
     refuse_irrational_clauses,
     rounded_down,
@@ -77,6 +79,11 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
 
     Raises NoFormError where there is none.
     """
+    for use in mechanism.uses:
+        if called := contract_of(use).mechanism.functions:
+            raise NoFormError(
+                f"`{use.name}` takes `{called[0].name}`, and a call passes no function", use.span
+            )
     for each in chain(mechanism):
         if mode is not RunMode.FLOAT:
             refuse_irrational_clauses(each)
@@ -103,7 +110,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
 def _runs_as_it_is(mechanism: Mechanism, mode: RunMode) -> bool:
     draws = [s.family for s in statements_in(mechanism.body) if isinstance(s, Sample)]
     continuous = not all(family.on_lattice is family for family in draws)
-    if irrational_calls(mechanism) or speaks_of_values(mechanism):
+    if any(True for _ in computed_near(mechanism)) or speaks_of_values(mechanism):
         return False
     return mode is RunMode.REFINED or not continuous
 
@@ -112,11 +119,14 @@ def _texts(mechanism: Mechanism, path: str, mode: RunMode) -> dict[str, str]:
     """The forms of a mechanism and of all that it calls, by the paths of their specs."""
     lattice = LatticeForm.of(mechanism) if mode is RunMode.LATTICE else None
     texts: dict[str, str] = {}
+    every = {id(each): as_computed(without_values(each)) for each in chain(mechanism)}
+    names = near_functions(every.values())
 
     def visit(each: Mechanism, path: str) -> None:
         if path in texts:
             return
-        form = with_rational_numbers(as_computed(without_values(each)))
+        used = near_functions(every[id(m)] for m in chain(each))
+        form = with_rational_numbers(every[id(each)], {f: names[f] for f in used})
         if lattice is not None:
             form = on_lattice(form, lattice)
         texts[path] = unparse(replace(form, expect=None, also_refuted=False))

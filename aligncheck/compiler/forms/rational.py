@@ -8,6 +8,12 @@ the proof holds whatever the function gives, and knows signs: that of an exponen
 of 1 an exponential, a root or the argument of a logarithm is. The runtime takes the nearest number between
 the same two bounds, and computes so many digits that this changes none.
 
+Where more is more private, or less, a root or a logarithm is rounded that way (`directed`): the number is
+the greater one of it and what the function gives, or the lesser one, and a proof knows that it is. So scales
+and claims are rounded up, the budgets of calls down, and `where` clauses let no value in that the spec shuts
+out. Which way is chosen by how the formula is written, and nothing rests on the choice: what is proved is
+that number, whatever it is near to.
+
 A chance of a geometric draw that is a variable for `1 - exp(-x)` is written out in the draw (`with_rates`):
 the draw is made by x, and no rational number near the chance has a part in it.
 
@@ -17,10 +23,11 @@ the draw is made by x, and no rational number near the chance has a part in it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
+from aligncheck.compiler.forms.directions import directed
 from aligncheck.compiler.forms.equalities import with_equalities
 from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
@@ -41,13 +48,24 @@ from aligncheck.language.syntax.walk import (
 )
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
+from aligncheck.runtime.reals import Real
 
-_COMPUTED = {"sqrt": rationals.sqrt, "exp": rationals.exp, "ln": rationals.ln, "log2": rationals.log2}
+COMPUTED: Mapping[str, Callable[[Real], Fraction]] = {
+    "sqrt": rationals.sqrt,
+    "exp": rationals.exp,
+    "ln": rationals.ln,
+    "log2": rationals.log2,
+    "sqrt up": rationals.sqrt_up,
+    "sqrt down": rationals.sqrt_down,
+    "ln up": rationals.ln_up,
+    "ln down": rationals.ln_down,
+}
+"""What computes a number near each: with a direction, one that is not below it, or not above it."""
 
 
 def as_computed(mechanism: Mechanism) -> Mechanism:
     """The mechanism as exact modes compute it, before numbers near irrational ones take their place."""
-    return with_rates(with_equalities(mechanism))
+    return directed(with_rates(with_equalities(mechanism)))
 
 
 def with_rates(mechanism: Mechanism) -> Mechanism:
@@ -94,8 +112,10 @@ def enclosed(function: str, x: Expr, near: Callable[[Expr], Expr]) -> Expr:
     * 2 x/(1 + x) <= sqrt(x) <= (1 + x)/2: the harmonic, geometric and arithmetic mean of 1 and x;
     * 1 - 1/x <= ln(x) <= x - 1; and log2(x) = ln(x)/ln(2), where 1 < 1/ln(2) < 2.
 
-    `aligncheck.runtime.rationals` computes such numbers.
+    With a direction, the number itself is one of the bounds. Such numbers are computed by
+    `aligncheck.runtime.rationals`.
     """
+    function, _, direction = function.partition(" ")
 
     def number(op: str, one: Expr | int, other: Expr | int) -> Expr:
         left, right = (nodes.Number(Fraction(e)) if isinstance(e, int) else e for e in (one, other))
@@ -122,6 +142,10 @@ def enclosed(function: str, x: Expr, near: Callable[[Expr], Expr]) -> Expr:
             most = call("max", most, number("*", 2, most))
         case _:
             raise InternalError(f"`{function}` is not computed by a number near it")
+    if direction == "up":
+        return call("max", call(function, x), near(x))
+    if direction == "down":
+        return call("min", call(function, x), call("max", least, near(x)))
     return call("max", least, call("min", most, near(x)))
 
 
@@ -136,20 +160,27 @@ def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
 
 
 def refuse_irrational_clauses(mechanism: Mechanism) -> None:
-    """Raises NoFormError where a `where` clause, a range or a lattice needs an irrational number: a run
-    compares with one near it, and takes parameters between the two that the proof leaves out, or the other
-    way round. So it does where the claim needs one: what a run is charged would be a number below it.
+    """Raises NoFormError where a range or a lattice needs an irrational number, or a `where` clause one that
+    is not rounded one way: a run compares with one near it, and takes parameters between the two that the
+    proof leaves out, or the other way round. So it does where the claim needs one: what a run is charged
+    would be a number below it.
     """
+    mechanism = directed(mechanism)
     for claimed in claimed_in(mechanism.claim):
-        for call in _calls(claimed):
+        for call in _near(claimed):
             raise NoFormError("the claim needs an irrational number, and what is spent is exact", call.span)
     for item in mechanism.inputs:
-        for call in _calls(item.where) if item.where is not None else ():
+        for call in _near(item.where) if item.where is not None else ():
             raise NoFormError("a `where` clause needs an irrational number", call.span)
         if isinstance(item, nodes.Queries):
             for expr in (item.lattice, *(item.range or ())):
                 for call in _calls(expr) if expr is not None else ():
                     raise NoFormError("a range or a lattice needs an irrational number", call.span)
+
+
+def _near(expr: Expr) -> Iterator[nodes.Call]:
+    """The irrational numbers without a direction."""
+    return (call for call in _calls(expr) if call.function in IRRATIONAL)
 
 
 def rounded_down(expr: Expr) -> tuple[str, Expr] | None:
@@ -164,7 +195,7 @@ def _calls(expr: Expr) -> Iterator[nodes.Call]:
     if (exact := rounded_down(expr)) is not None:
         yield from _calls(exact[1])
         return
-    if isinstance(expr, nodes.Call) and expr.function in IRRATIONAL:
+    if isinstance(expr, nodes.Call) and expr.function in COMPUTED:
         yield expr
     for part in parts_of(expr):
         yield from _calls(part)
@@ -225,40 +256,72 @@ def _factors(weight: Expr) -> Iterator[Expr]:
         yield weight
 
 
-def with_rational_numbers(mechanism: Mechanism) -> Mechanism:
-    """The mechanism with public functions in place of irrational ones, in what it computes."""
-    used = sorted({c.function for c in irrational_calls(mechanism) if constant(c.args[0]) is None})
-    taken = names_of(mechanism)
-    names = {function: fresh(f"near_{function}", taken) for function in used}
+def fixed(call: nodes.Call) -> Fraction | None:
+    """The argument of an irrational number for which the form has the very number that is computed. One that
+    is rounded one way stands by its name, so that a proof knows which way.
+    """
+    return constant(call.args[0]) if call.function in IRRATIONAL else None
+
+
+def near_functions(every: Iterable[Mechanism]) -> Mapping[str, str]:
+    """The public functions that stand for irrational ones in the forms of these mechanisms, by the name of
+    that; none of the mechanisms has another thing by this name.
+    """
+    all_of = tuple(every)
+    used = sorted({c.function for m in all_of for c in computed_near(m) if fixed(c) is None})
+    taken = frozenset().union(*map(names_of, all_of))
+    return {function: fresh(f"near_{function.replace(' ', '_')}", taken) for function in used}
+
+
+def stands_for(name: str) -> str:
+    """What a function of a form stands for, by its name."""
+    word = name.removeprefix("near_")
+    return next(f for f in sorted(COMPUTED, reverse=True) if word.startswith(f.replace(" ", "_")))
+
+
+def computed_near(mechanism: Mechanism) -> Iterator[nodes.Call]:
+    """The irrational numbers that a run computes with, in declarations and in the claim as well."""
+    yield from irrational_calls(mechanism)
+    for expr in (*claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None)):
+        yield from _calls(expr)
+
+
+def with_rational_numbers(mechanism: Mechanism, names: Mapping[str, str]) -> Mechanism:
+    """The mechanism with public functions, by `names`, in place of irrational ones, in what it computes."""
 
     def near(expr: Expr) -> Expr:
         if not isinstance(expr, nodes.Call):
             return expr
-        argument = constant(expr.args[0])
+        argument = fixed(expr)
         if argument is None:
             return enclosed(
                 expr.function, expr.args[0], lambda x: replace(expr, function=names[expr.function], args=(x,))
             )
         try:
-            value = _COMPUTED[expr.function](argument)
+            value = COMPUTED[expr.function](argument)
         except NumericError as error:
             raise NoFormError(str(error), expr.span) from None
         top, bottom = nodes.Number(Fraction(value.numerator)), nodes.Number(Fraction(value.denominator))
         return nodes.Binary("/", top, bottom, span=expr.span)
 
-    def statement(s: nodes.Stmt) -> nodes.Stmt:
-        evaluated = {id(e) for part in _evaluated(s) for e in _calls(part)}
+    def computed(evaluated: Iterable[Expr]) -> Callable[[Expr], Expr]:
+        here = {id(e) for part in evaluated for e in _calls(part)}
 
         def changed(expr: Expr) -> Expr:
             parts = tuple(changed(part) for part in parts_of(expr))
             inner = with_parts(expr, parts)
-            return near(inner) if id(expr) in evaluated else inner
+            return near(inner) if id(expr) in here else inner
 
-        return rewrite.own(s, changed)
+        return changed
 
-    functions = tuple(nodes.Function(names[f], (Sort.REAL,), Sort.REAL) for f in used)
+    said = computed(
+        (*claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None))
+    )
+    functions = tuple(nodes.Function(name, (Sort.REAL,), Sort.REAL) for name in names.values())
     return replace(
         mechanism,
-        body=rewrite.statements(mechanism.body, statement),
+        inputs=tuple(replace(i, where=None if i.where is None else said(i.where)) for i in mechanism.inputs),
+        claim=rewrite.claimed(mechanism.claim, said),
+        body=rewrite.statements(mechanism.body, lambda s: rewrite.own(s, computed(tuple(_evaluated(s))))),
         functions=(*mechanism.functions, *functions),
     )

@@ -33,13 +33,14 @@ from aligncheck.compiler.readback.statements import (
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.runtime import rationals
 
 _MODES = {
     "LatticeMechanism": RunMode.LATTICE,
     "RefinedMechanism": RunMode.REFINED,
     "FloatMechanism": RunMode.FLOAT,
 }
-_NUMBERS = frozenset({"exp", "ln", "log2", "log_sum_exp_of", "one_minus_exp", "power", "sqrt"})
+_NUMBERS = frozenset(rationals.__all__)
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
 _ARRAYS = frozenset(

@@ -8,14 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from aligncheck.compiler.forms.rational import enclosed
+from aligncheck.compiler.forms.rational import COMPUTED, enclosed, fixed
 from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.compiler.readback.python_patterns import ReadError, keywords, match, refuse, text
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import subexpressions
-from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 
 _OPERATORS: Mapping[type[ast.AST], str] = {
@@ -47,6 +46,10 @@ _SCALAR = {
     "exp(_A)": "exp",
     "ln(_A)": "ln",
     "log2(_A)": "log2",
+    "sqrt_up(_A)": "sqrt up",
+    "sqrt_down(_A)": "sqrt down",
+    "ln_up(_A)": "ln up",
+    "ln_down(_A)": "ln down",
 }
 """Functions of numbers: `absolute` and `abs`, `power` and `**` give the same on numbers of any kind."""
 _ELEMENTWISE = {
@@ -56,7 +59,6 @@ _ELEMENTWISE = {
     "clipped(_A, _B, _C)": "clip",
 }
 """The same functions of the numbers at each index."""
-_IRRATIONAL = {"sqrt": rationals.sqrt, "exp": rationals.exp, "ln": rationals.ln, "log2": rationals.log2}
 _PAIRS = {f"{name}_of": name for name in ("argmax", "argmin", "top", "upto")}
 _VALUES = {"max_of": "max", "min_of": "min", "log_sum_exp_of": nodes.LOG_SUM}
 _ARRAYS = {n: n for n in ("argmax", "argmin", "top", "upto")} | {"greatest": "max", "least": "min"}
@@ -223,14 +225,14 @@ class Expressions:
     def _function(self, function: str, args: tuple[Expr, ...], at: Span) -> Expr:
         if function == "**":
             return nodes.Call(AS_REAL, (nodes.Binary("**", *args, span=at),), span=at)
-        if function not in _IRRATIONAL or not self.exact:
+        if function not in COMPUTED or not self.exact:
             return nodes.Call(function, args, span=at)
-        value = constant(args[0])
+        value = fixed(nodes.Call(function, args))
         if value is None:
             near = enclosed(function, args[0], lambda x: nodes.Call(f"near {function}", (x,), span=at))
             return nodes.Call(AS_REAL, (near,), span=at)
         try:
-            return nodes.Call(AS_REAL, (nodes.Number(_IRRATIONAL[function](value)),), span=at)
+            return nodes.Call(AS_REAL, (nodes.Number(COMPUTED[function](value)),), span=at)
         except NumericError as error:
             raise ReadError(at.start, str(error)) from None
 

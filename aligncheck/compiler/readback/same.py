@@ -9,6 +9,7 @@ from typing import TypeVar, get_args
 
 from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
 from aligncheck.compiler.forms.clauses import without_values
+from aligncheck.compiler.forms.rational import stands_for
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback.module import Preprocessing, Read
 from aligncheck.compiler.readback.normal import conjuncts, normal, normal_body
@@ -159,8 +160,7 @@ class _Comparison:
                 raise self._differs(f"the function `{function.name}`", "another one, or none")
             self._bind(f"{function.name}()", function.name)
         for name in declared:
-            word = name.removeprefix("near_").partition("_")[0]
-            self._bind(f"{name}()", f"near {word}")
+            self._bind(f"{name}()", f"near {stands_for(name)}")
 
     def _where(self, form: Expr | None, read: Expr | None) -> None:
         """The same conditions, in any order."""

@@ -38,6 +38,10 @@ def check_calls(source: Source, mechanism: n.Mechanism, symbols: SymbolTable) ->
             checker.fail("unused-mechanism", f"`{use.name}` is never called", use.span, help="leave it out")
 
 
+def _told(f: n.Function) -> tuple[str, tuple[n.Sort, ...], n.Sort]:
+    return f.name, f.args, f.result
+
+
 class _Calls:
     def __init__(self, source: Source, symbols: SymbolTable) -> None:
         self._source = source
@@ -59,12 +63,12 @@ class _Calls:
         callee = self._symbols.callee(call.name)
         if callee is None:
             raise InternalError("the called file has not been read")
-        if callee.functions:
+        if not {_told(f) for f in callee.functions} <= {_told(f) for f in self._symbols.functions.values()}:
             self.fail(
                 "bad-call",
-                f"`{call.mechanism}` takes public functions: such a mechanism cannot be called",
+                f"`{call.mechanism}` takes public functions that are not declared here",
                 call.span,
-                help="write out what it does",
+                help="declare them here in the same words, or write out what it does",
             )
         return callee
 

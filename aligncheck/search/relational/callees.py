@@ -105,7 +105,7 @@ class GivenScope:
         raise InternalError("an input clause cannot mention the output")
 
     def applied(self, function: str, args: list[ir.Term]) -> ir.Term:
-        raise InternalError("an input clause applies no functions of one's own")
+        raise UnsupportedError(n.NOWHERE, "a public function in what a called mechanism declares")
 
     def member(self, selection: str, index: ir.Term) -> ir.Term:
         raise InternalError("an input clause cannot mention a selection")
