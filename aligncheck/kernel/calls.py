@@ -20,7 +20,6 @@ from aligncheck.kernel.state import Path, RecordList
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, both, implies, same
 from aligncheck.kernel.witness import Witness
-from aligncheck.kernel.world import records_of
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in, sharing
@@ -218,20 +217,16 @@ class Calling(Runner):
 
     def _released(self, actual: Actual) -> RecordList:
         """New symbols, the same on D and D', and what the callee's own proof tells of them in every run."""
-        s, x, callee, path = self.symbols, actual.stmt.name, actual.callee, actual.path
-        length = s.constant(f"len({x})", s.INT, Held())
-        tag = s.function(f"tag of {x}", (s.INT,), s.INT, Held())
-        known = callee.inner.out.fields.items()
-        fields = {f: s.function(f"{x}.{f}", (s.INT,), made.range(), Held()) for f, made in known}
-        path.fact(Kind.RUN, length >= 0)
+        callee, path, r = actual.callee, actual.path, self.index("r")
+        sorts = {f: symbol.range() for f, symbol in callee.inner.out.fields.items()}
+        made = self.records(actual.stmt.name, callee.spec, sorts, lambda _: Held())
+        path.fact(Kind.RUN, made.length >= 0)
         if callee.length is not None:
-            path.fact(Kind.RUN, length == actual.put(callee.length, 0))
-        r = self.index("r")
-        inside = both(r >= 0, r < length)
-        made = RecordList(length, tag, fields, *records_of(callee.spec))
+            path.fact(Kind.RUN, made.length == actual.put(callee.length, 0))
+        inside = both(r >= 0, r < made.length)
         path.fact(Kind.RUN, implies(inside, made.tagged(r, made.tags)), (r,))
-        for f, low, high in (each for each in callee.within if each[0] in fields):
+        for f, low, high in (each for each in callee.within if each[0] in made.fields):
             ends = (None if e is None else actual.put(e, 0) for e in (low, high))
-            for known in bounds(fields[f](r), *ends):
+            for known in bounds(made.fields[f](r), *ends):
                 path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
         return made

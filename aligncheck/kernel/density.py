@@ -11,17 +11,15 @@ from dataclasses import dataclass, replace
 import z3
 
 from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.evaluate import divided
+from aligncheck.kernel.evaluate import ABOVE, divided
 from aligncheck.kernel.logic import FEW, Kind
 from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Defined, Rule
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.symbols import Defined
+from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.weights import log_of
-
-ABOVE = "ln of the chance of a logistic number to be above 0"
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,7 @@ class Choosing(Selecting):
 
     def prepare_draws(self) -> None:
         """No sum has been met yet."""
-        self.log_sums: dict[tuple[int, int], LogSum] = {}
         self.summed: dict[int, LogSum] = {}
-        self.compared: dict[tuple[int, int], Term] = {}
         self.log_odds: tuple[list[Term], list[Term]] = ([], [])
 
     # --- logarithms of sums -------------------------------------------------------------------------------
@@ -67,12 +63,13 @@ class Choosing(Selecting):
     def _log_sum_over(self, found: Opened) -> LogSum:
         """One symbol for each set, however its terms are written."""
         within, body = z3.simplify(found.within), z3.simplify(found.body)
-        key = (within.get_id(), body.get_id())
-        if key not in self.log_sums:
+
+        def make() -> LogSum:
             value = self.symbols.constant(n.LOG_SUM, self.symbols.REAL, Defined((within, body)))
-            found = replace(found, within=within, body=body)
-            self.log_sums[key] = LogSum(value, self.index("place"), found)
-        return self.log_sums[key]
+            return LogSum(value, self.index("place"), replace(found, within=within, body=body))
+
+        known: LogSum = self.kept((n.LOG_SUM, anatomy(within), anatomy(body)), make)
+        return known
 
     def _set_apart(self, one: LogSum, two: LogSum, path: Path) -> None:
         """Let A = ln Σ exp(a_j) over S, which is not empty, and B = ln Σ exp(b_j) over T. Some j of S is not
@@ -80,10 +77,9 @@ class Choosing(Selecting):
         which are in T; so their sum exp(A) is less than exp(A - B) exp(B).)
         """
         for a, b in ((one, two), (two, one)):
-            names = (a.value.get_id(), b.value.get_id())
-            if names not in self.compared:
-                self.compared[names] = self.index("apart")
-            here, there = (each.over.at(self.compared[names]) for each in (a, b))
+            key = ("apart", anatomy(a.value), anatomy(b.value))
+            at = self.kept(key, lambda: self.index("apart"))
+            here, there = a.over.at(at), b.over.at(at)
             greater = here.body - there.body >= a.value - b.value
             some = a.over.at(a.place).within
             path.fact(Kind.RUN, implies(some, both(here.within, either(z3.Not(there.within), greater))))
@@ -150,8 +146,6 @@ class Choosing(Selecting):
 
     def _ln_above(self, location: Term) -> Term:
         """ln s(location)."""
-        if ABOVE not in self.rules:
-            self.rules[ABOVE] = self.symbols.function(ABOVE, (self.symbols.REAL,), self.symbols.REAL, Rule())
         return self.rules[ABOVE](location)
 
     def _location(self, term: Term, path: Path, run: int) -> Term:

@@ -31,6 +31,7 @@ COMPARISONS = {
 }
 """No tree has other operators: see `form`."""
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
+ABOVE = "ln of the chance of a logistic number to be above 0"
 OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 """Who speaks of complete runs on D and on D', and may read either, the output, and what is computed later."""
 
@@ -41,12 +42,11 @@ class Evaluator(World):
     def prepare_symbols(self) -> None:
         """The symbols that expressions may need."""
         s = self.symbols
-        for f in (ROOT, EXP, LN, LOG2):
+        for f in (ROOT, EXP, LN, LOG2, ABOVE):
             self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
         self.selections: dict[str, Selection] = {}
         self.late: dict[str, tuple[Term, ...]] = {}
         self.applied: dict[int, tuple[Term, list[Term]]] = {}
-        self.entrywise: dict[tuple[str, str], tuple[Term, Term, Term]] = {}
         self.out = self.output()
 
     def demand(self, scope: Scope, condition: Term, sentence: str) -> None:
@@ -324,11 +324,8 @@ class Evaluator(World):
             raise Reject("form", e.span, "lists are compared as `q <= q'` or `q >= q'`, in `align`")
         x, s = left.ident, self.symbols
         rising = (op == "<=") != left.primed
-        key = (x, "up" if rising else "down")
-        if key not in self.entrywise:
-            truth, fails = s.constant(f"{x} {key[1]}", s.BOOL, Given()), s.constant("fails", s.INT, Given())
-            self.entrywise[key] = (truth, fails, self.index("j"))
-        truth, fails, j = self.entrywise[key]
+        truth = self.kept(("all", x, rising), lambda: s.constant(f"all of {x}", s.BOOL, Given()))
+        fails, j = (self.kept((word, x, rising), lambda: self.index("j")) for word in ("fails", "any"))
         on_d, on_other = (real(f(j)) for f in self.lists[x][:2])
         holds = on_d <= on_other if rising else on_d >= on_other
         inside = both(j >= 0, j < self.lengths[x])

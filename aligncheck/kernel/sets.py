@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 import z3
 
@@ -71,7 +70,7 @@ class Sets(Evaluator):
         self.called = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
         self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
-        self.made_sets: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+        self.places: list[Term] = []
         self.totals: list[Summed] = []
 
     def generic(self, depth: int) -> Term:
@@ -147,8 +146,7 @@ class Sets(Evaluator):
         candidates = [found.low, found.high - 1, *(w.other for w in self.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
         candidates += [places[1] for places in self.late_places.values()]
-        known = (place for _, *places in self.made_sets.values() for place in places)
-        candidates += [place() for place in known if not place.arity()]
+        candidates += self.places
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)
         candidates += [self.whole_number(e, relation) for e in self.witness.indices]
         some = either(self.symbols.false, *(found.at(c).within for c in candidates))
@@ -172,12 +170,12 @@ class Sets(Evaluator):
         # The index of the set, under one name wherever the set stands; none of the indices around it has it.
         found = found.at(self.another(around))
         key = (family, *map(anatomy, (found.within, found.body, *around)))
-        if key not in self.made_sets:
-            domain, role = tuple(s.INT for _ in around), Defined((found.within, found.body))
-            value, place = s.function(family, domain, s.REAL, role), s.function("place", domain, s.INT, role)
-            self.made_sets[key] = (value, place)
-        value, place = self.made_sets[key]
-        return value(*around), place(*around)
+        domain, role = tuple(s.INT for _ in around), Defined((found.within, found.body))
+        value = self.kept(("value", *key), lambda: s.function(family, domain, s.REAL, role))(*around)
+        place = self.kept(("place", *key), lambda: s.function("place", domain, s.INT, role))(*around)
+        if not around and not any(same(place, other) for other in self.places):
+            self.places.append(place)
+        return value, place
 
     def define_extremum(
         self, function: str, found: Opened, value: Term, place: Term, kind: Kind, scope: Scope
@@ -202,10 +200,8 @@ class Sets(Evaluator):
         term = z3.If(found.chosen, body.arg(0), s.zero) if whole else z3.If(found.chosen, body, s.none)
         inner, around = self.around(j, term, low), self.around(j, term, low, high)
         key = ("sum", *map(anatomy, (term, low, *inner)))
-        if key not in self.made_sets:
-            up_to = s.function("sum", (*(s.INT for _ in inner), s.INT), term.sort(), Defined((term, low)))
-            self.made_sets[key] = (up_to,)
-        up_to, variables, path = self.made_sets[key][0], scope.generic, scope.path
+        domain, variables, path = tuple(s.INT for _ in (*inner, high)), scope.generic, scope.path
+        up_to = self.kept(key, lambda: s.function("sum", domain, term.sort(), Defined((term, low))))
         value = up_to(*inner, high)
         path.fact(Kind.RUN, both(up_to(*inner, low) == 0, implies(high <= low, value == 0)), variables)
         step = up_to(*inner, j + 1) == up_to(*inner, j) + term

@@ -4,15 +4,16 @@ decisions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
 
 from aligncheck.kernel.answer import Line, Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
-from aligncheck.kernel.state import Mode, Path, RecordList, Scope
-from aligncheck.kernel.symbols import Drawn, Given, Held, Rule, Symbols, Told
+from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
+from aligncheck.kernel.symbols import Drawn, Given, Held, Role, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.families import Family
@@ -27,7 +28,6 @@ class NoiseVariable:
     `whole` counts the steps of a draw on D.
     """
 
-    name: str
     family: Family
     symbols: tuple[Any, ...]
     whole: tuple[Any, ...]
@@ -82,6 +82,7 @@ class World:
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
+    made: dict[tuple[object, ...], Any] = field(default_factory=dict)
     runs: tuple[int, ...] = (0, 1)
 
     @property
@@ -92,9 +93,8 @@ class World:
     @property
     def concentrated(self) -> bool:
         """Whether costs are added up in ρ: see section 14 of docs/kernel.md."""
-        return isinstance(self.spec.claim, n.Concentrated) or (
-            isinstance(self.spec.claim, n.Approximate) and self.witness.rho is not None
-        )
+        converted = isinstance(self.spec.claim, n.Approximate) and self.witness.rho is not None
+        return converted or isinstance(self.spec.claim, n.Concentrated)
 
     # --- decisions ----------------------------------------------------------------------------------------
 
@@ -118,7 +118,8 @@ class World:
         line: Line | None = None,
     ) -> None:
         """Decides now, from what is known on the path so far, of these kinds. Raises Reject."""
-        self._decide([f for f in path.facts if f.kind in kinds], condition, place, sentence, goal, line)
+        question = Obligation(condition, place, sentence, goal, len(path.facts), line)
+        self.decide([f for f in path.facts if f.kind in kinds], question)
 
     def discharge(self, path: Path) -> None:
         """Decides all that is pending. Raises Reject."""
@@ -127,7 +128,7 @@ class World:
         facts = list(enumerate(path.facts))
         facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
         for o in path.pending:
-            self._decide(o.usable(facts), o.condition, o.place, o.sentence, o.goal, o.line)
+            self.decide(o.usable(facts), o)
         path.pending, path.settled, path.foreseen = [], len(path.facts), 0
 
     def foresee(self, path: Path) -> None:
@@ -139,13 +140,12 @@ class World:
                 self.decided(o.condition, o.place, o.sentence, steps)
         path.foreseen = len(path.pending)
 
-    def _decide(
-        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
-    ) -> None:
-        steps = self.decider.follows(facts, goal, f"{condition}: {sentence}")
+    def decide(self, facts: list[Fact], o: Obligation) -> None:
+        """Decides an obligation from facts. Raises Reject."""
+        steps = self.decider.follows(facts, o.goal, f"{o.condition}: {o.sentence}")
         if steps is None:
-            raise Reject(condition, place, f"not shown: {sentence}", line)
-        self.decided(condition, place, sentence, steps)
+            raise Reject(o.condition, o.place, f"not shown: {o.sentence}", o.line)
+        self.decided(o.condition, o.place, o.sentence, steps)
 
     def scope(self, mode: Mode, path: Path, place: Span, generic: tuple[Term, ...] = ()) -> Scope:
         """Where an expression is read, with no test around it."""
@@ -159,13 +159,14 @@ class World:
 
     def sort(self, sort: n.Sort) -> Any:
         """Z3's sort."""
-        match sort:
-            case n.Sort.REAL:
-                return self.symbols.REAL
-            case n.Sort.INT:
-                return self.symbols.INT
-            case n.Sort.BOOL:
-                return self.symbols.BOOL
+        s = self.symbols
+        return {n.Sort.REAL: s.REAL, n.Sort.INT: s.INT, n.Sort.BOOL: s.BOOL}[sort]
+
+    def kept(self, key: tuple[object, ...], make: Callable[[], Any]) -> Any:
+        """Symbols that are made once, and the same whenever one asks under this key."""
+        if key not in self.made:
+            self.made[key] = make()
+        return self.made[key]
 
     def index(self, name: str) -> Term:
         """An arbitrary whole number."""
@@ -180,25 +181,17 @@ class World:
     def declare_noise(self) -> None:
         """Symbols for every noise variable, which has one family."""
         s = self.symbols
-        for stmt in statements_in(self.spec.body):
-            if not isinstance(stmt, n.Sample):
-                continue
-            known = self.noise.get(stmt.name)
-            if known is not None and known.family is not stmt.family:
-                raise Reject("language", stmt.span, f"`{stmt.name}` is drawn from two families")
-            if known is None:
-                drawn = tuple(
-                    s.function(stmt.name + mark, (s.INT,), s.REAL, Drawn(stmt.name, run))
-                    for run, mark in enumerate(("", "'", "''"))
-                )
-                whole = tuple(
-                    s.function(f"steps of {stmt.name}", (s.INT,), s.INT, Drawn(stmt.name, run))
-                    for run in (0, 1, 2)
-                )
-                self.noise[stmt.name] = NoiseVariable(stmt.name, stmt.family, drawn, whole)
-                if stmt.family.discrete:
-                    for run in (0, 2):
-                        self.whole[drawn[run].get_id()] = whole[run]
+        for stmt in (each for each in statements_in(self.spec.body) if isinstance(each, n.Sample)):
+            x, family = stmt.name, stmt.family
+            if x not in self.noise:
+                roles = [Drawn(x, run) for run in range(3)]
+                drawn = tuple(s.function(x + "'" * role.run, (s.INT,), s.REAL, role) for role in roles)
+                whole = tuple(s.function(f"steps of {x}", (s.INT,), s.INT, role) for role in roles)
+                self.noise[x] = NoiseVariable(family, drawn, whole)
+                if family.discrete:
+                    self.whole |= {drawn[run].get_id(): whole[run] for run in (0, 2)}
+            elif self.noise[x].family is not family:
+                raise Reject("language", stmt.span, f"`{x}` is drawn from two families")
 
     def declare_functions(self) -> None:
         """A symbol for every public function: the same function on D and D'. What is called has those of the
@@ -214,24 +207,26 @@ class World:
     def output(self) -> RecordList:
         """Symbols for the whole output."""
         s = self.symbols
-        tags, having = records_of(self.spec)
-        length = s.constant("len(out)", s.INT, Told(False))
-        tag = s.function("tag", (s.INT,), s.INT, Told(False))
-        counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in tags}
-        fields = {}
-        for name in having:
-            sort = self.sorts.get(f"{name} of out")
-            if sort is not None:  # nothing is told of a field without one
-                fields[name] = s.function(name, (s.INT,), self.sort(sort), Told(sort is n.Sort.REAL))
-        return RecordList(length, tag, fields, tags, having, counts)
+        kept = {f.name: self.sorts.get(f"{f.name} of out") for e in _emits(self.spec) for f in e.fields}
+        sorts = {name: self.sort(sort) for name, sort in kept.items() if sort is not None}
+        made = self.records("out", self.spec, sorts, lambda sort: Told(sort == s.REAL))
+        counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in made.tags}
+        return replace(made, counts=counts)
+
+    def records(
+        self, name: str, spec: n.Mechanism, sorts: dict[str, Any], role: Callable[[Any], Role]
+    ) -> RecordList:
+        """Symbols for the records of a mechanism; nothing is told of a field without a sort."""
+        s, having = self.symbols, dict[str, tuple[str, ...]]()
+        for e in _emits(spec):
+            for f in e.fields:
+                having[f.name] = tuple(dict.fromkeys((*having.get(f.name, ()), e.tag)))
+        length = s.constant(f"len({name})", s.INT, role(s.INT))
+        tag = s.function(f"tag of {name}", (s.INT,), s.INT, role(s.INT))
+        fields = {f: s.function(f"{name}.{f}", (s.INT,), sort, role(sort)) for f, sort in sorts.items()}
+        return RecordList(length, tag, fields, tuple(dict.fromkeys(e.tag for e in _emits(spec))), having)
 
 
-def records_of(spec: n.Mechanism) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The tags that a mechanism's records have, and for each field the tags that have it."""
-    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
-    tags = tuple(dict.fromkeys(e.tag for e in emits))
-    having: dict[str, tuple[str, ...]] = {}
-    for e in emits:
-        for f in e.fields:
-            having[f.name] = tuple(dict.fromkeys((*having.get(f.name, ()), e.tag)))
-    return tags, having
+def _emits(spec: n.Mechanism) -> list[n.Emit]:
+    """What releases records."""
+    return [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]

@@ -12,10 +12,9 @@ from aligncheck.kernel.answer import Line, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import FEW, Confirm, Decider, Fact
+from aligncheck.kernel.state import Obligation
 from aligncheck.kernel.symbols import Symbols
-from aligncheck.kernel.terms import Term
 from aligncheck.kernel.witness import Witness
-from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.search.witness.fit import without
 from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
@@ -69,10 +68,8 @@ class Sifting(Kernel):
 
     failed: set[Line] = field(default_factory=set)
 
-    def _decide(
-        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Term, line: Line | None
-    ) -> None:
-        if line is None:
-            super()._decide(facts, condition, place, sentence, goal, line)
-        elif line not in self.failed and self.decider.follows(facts, goal, sentence, FEW) is None:
-            self.failed.add(line)
+    def decide(self, facts: list[Fact], o: Obligation) -> None:
+        if o.line is None:
+            super().decide(facts, o)
+        elif o.line not in self.failed and self.decider.follows(facts, o.goal, o.sentence, FEW) is None:
+            self.failed.add(o.line)
