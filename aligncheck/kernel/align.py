@@ -400,7 +400,7 @@ class Aligner(Sets):
         the output. Then for each choice of all these truth values the shift is a function of D, D' and
         earlier noise.
         """
-        if not any(role == Told(True) for _, role in self.symbols.leaves(term)):
+        if not self.symbols.numbers_told(term):
             return
         if z3.is_bool(term) and not _connective(term):
             for leaf, role in self.symbols.leaves(term):

@@ -194,15 +194,12 @@ class Calling(Runner):
             their_mark, mark = inner.marks.get(f"${word}_{theirs}"), self.marks.get(f"${own_word}_{ours}")
             if their_mark is not None and mark is not None:
                 actual.constants.append((their_mark, mark, mark))
-        place = z3.Var(0, self.symbols.INT)
-        sums = inner.moved | inner.squares
-        mine = self.moved | self.squares
         for name, e in zip(item.names, given, strict=True):
             for part in ("moved", "squares"):
-                below = sums.get(f"${part}_{name}")
+                below = inner.moved.get(f"${part}_{name}")
                 if below is not None:  # which is 0 of D and D
-                    with_own = mine.get(f"${part}_{e.ident}", below) if isinstance(e, n.Name) else below
-                    actual.functions.append((below, self.symbols.none, with_own(place)))
+                    own = self.moved.get(f"${part}_{e.ident}", below) if isinstance(e, n.Name) else below
+                    actual.functions.append((below, self.symbols.none, own(z3.Var(0, self.symbols.INT))))
 
     def _pass_steps(self, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""

@@ -20,6 +20,12 @@ from aligncheck.kernel.terms import Term, absolute, alike, both, either, implies
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
 
+SORTS: dict[n.Sort, tuple[str, Callable[[Term], bool]]] = {
+    n.Sort.REAL: ("a number", lambda term: not z3.is_bool(term)),
+    n.Sort.INT: ("a whole number", z3.is_int),
+    n.Sort.BOOL: ("a truth value", z3.is_bool),
+}
+"""What a value of each sort is, and how Z3's terms tell."""
 OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 COMPARISONS = {
     "==": operator.eq,
@@ -88,20 +94,25 @@ class Evaluator(World):
     # --- expressions --------------------------------------------------------------------------------------
 
     def number(self, e: n.Expr, scope: Scope) -> Term:
-        """The value of an expression that is a number."""
-        return self._sorted(e, scope, lambda term: not z3.is_bool(term), "a number")
+        """The value of an expression that is a number, whole or not."""
+        return self._fits(e, self.value(e, scope), n.Sort.REAL)
 
     def whole_number(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a whole number."""
-        return self._sorted(e, scope, z3.is_int, "a whole number")
+        return self._fits(e, self.value(e, scope), n.Sort.INT)
 
     def truth(self, e: n.Expr, scope: Scope) -> Term:
         """The value of an expression that is a truth value."""
-        return self._sorted(e, scope, z3.is_bool, "a truth value")
+        return self._fits(e, self.value(e, scope), n.Sort.BOOL)
 
-    def _sorted(self, e: n.Expr, scope: Scope, right: Callable[[Term], bool], what: str) -> Term:
-        term = self.value(e, scope)
-        if not right(term):
+    def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
+        """The value as one of a declared sort."""
+        term = self._fits(e, term, sort)
+        return real(term) if sort is n.Sort.REAL else term
+
+    def _fits(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
+        what, fits = SORTS[sort]
+        if not fits(term):
             raise Reject("form", e.span, f"{what} is needed here")
         return term
 
@@ -170,9 +181,8 @@ class Evaluator(World):
         for arg in args:
             terms.append(self.truth(arg, scope))
             scope = scope.under(terms[-1] if op == "and" else z3.Not(terms[-1]))
-        if not terms:
-            return self.symbols.true if op == "and" else self.symbols.false
-        return both(*terms) if op == "and" else either(*terms)
+        s = self.symbols
+        return both(s.true, *terms) if op == "and" else either(s.false, *terms)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -226,8 +236,8 @@ class Evaluator(World):
             self.demand(scope, both(at >= 0, at < w.count), f"the place in {x} is within its length")
             return w.at(at)
         if scope.mode in (Mode.EARLY, Mode.RELATION):
-            if x in self.moved or x in self.squares:
-                return (self.moved if x in self.moved else self.squares)[x](at)
+            if x in self.moved:
+                return self.moved[x](at)
             if x.startswith("$below_") and x[7:] in self.selections:
                 return self.selection(e, x[7:], scope).below(at)
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
@@ -354,17 +364,13 @@ class Evaluator(World):
                 root = self.rules[ROOT](real(x))
                 self._always(scope, implies(x >= 0, both(root >= 0, root * root == real(x))))
                 return root
-            case (("ln" | "log2"), [x]):
-                self.demand(scope, x > 0, "a logarithm of a positive number")
+            case (("ln" | "log2" | "exp"), [x]):
+                if f != EXP:
+                    self.demand(scope, x > 0, "a logarithm of a positive number")
                 value = self.rules[f](real(x))
-                for sign, side in ((value > 0, x > 1), (value == 0, x == 1), (value < 0, both(x > 0, x < 1))):
-                    self._always(scope, implies(side, sign))
-                return value
-            case "exp", [x]:
-                value = self.rules[EXP](real(x))
-                small = both(value > 0, value < 1)
-                for side, sign in ((x > 0, value > 1), (x == 0, value == 1), (x < 0, small)):
-                    self._always(scope, implies(side, sign))
+                log, of = (x, value) if f == EXP else (value, x)
+                for sign, side in ((log > 0, of > 1), (log == 0, of == 1), (log < 0, both(of > 0, of < 1))):
+                    self._always(scope, implies(sign, side) if f == EXP else implies(side, sign))
                 return value
             case _:
                 raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
@@ -414,18 +420,6 @@ class Evaluator(World):
             if apart or not same(guard, scope.guard):
                 goal = both(guard == scope.guard, implies(guard, both(self.symbols.true, *apart)))
                 scope.path.oblige("calls", e.span, f"`{f}` is given the same on D'", goal)
-
-    def as_sort(self, e: n.Node, term: Term, sort: n.Sort) -> Term:
-        """The value as one of a declared sort."""
-        match sort:
-            case n.Sort.BOOL if z3.is_bool(term):
-                return term
-            case n.Sort.INT if z3.is_int(term):
-                return term
-            case n.Sort.REAL if not z3.is_bool(term):
-                return real(term)
-            case n.Sort.BOOL | n.Sort.INT | n.Sort.REAL:
-                raise Reject("form", e.span, f"a value of sort {sort.value} is needed here")
 
 
 def divided(x: Term, y: Term) -> Term:

@@ -87,11 +87,11 @@ def _check(value: object, wanted: Any, level: int) -> None:
     elif origin is Mapping:  # of witnesses: each is looked at where its callee is
         if not isinstance(value, Mapping):
             raise _ill(value, Mapping)
-    elif type(value) is not wanted or (isinstance(value, Span) and not _is_span(value)):
+    elif type(value) is not wanted:
         raise _ill(value, wanted)
     elif isinstance(value, contract.Contract):
         well_formed(value.mechanism)
-    elif isinstance(value, n.Node | Chance | LoopWitness | Witness):
+    elif isinstance(value, n.Node | Span | Chance | LoopWitness | Witness):
         for name, hint in _types(kind).items():
             _check(getattr(value, name), hint, level + 1)
         if isinstance(value, n.Node):
@@ -106,10 +106,6 @@ def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
         raise _ill(value, tuple)
     for one, kind in zip(value, inner, strict=True):
         _check(one, kind, level + 1)
-
-
-def _is_span(value: Span) -> bool:
-    return type(value.start) is int and type(value.end) is int
 
 
 def _check_words(node: n.Node) -> None:

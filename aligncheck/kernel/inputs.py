@@ -32,21 +32,19 @@ class Inputs(Looping):
                 case n.PublicVector(name=name, sort=sort):
                     one = s.function(name, (s.INT,), self.sort(sort), Given())
                     self.lists[name] = (one, one, one)
+                case n.Queries(sort=n.Sort.BOOL):
+                    raise Reject("form", item.span, "answers are numbers")
                 case n.Queries(names=names, sort=sort):
                     for name in names:
-                        pair = [
-                            s.function(name + mark, (s.INT,), self.sort(sort), Given()) for mark in ("", "'")
-                        ]
-                        self.lists[name] = (pair[0], pair[1], pair[0])
-                        self.private.add(name)
-                        if not item.vector:
-                            self.single.add(name)
-                    if sort is n.Sort.BOOL:
-                        raise Reject("form", item.span, "answers are numbers")
+                        one, other = (
+                            s.function(x, (s.INT,), self.sort(sort), Given()) for x in (name, f"{name}'")
+                        )
+                        self.lists[name] = (one, other, one)
+                    self.private.update(names)
+                    self.single.update(names if not item.vector else ())
         for name in self.lists:
-            self.lengths[name] = (
-                s.integer(1) if name in self.single else s.constant(f"len({name})", s.INT, Given())
-            )
+            single = name in self.single
+            self.lengths[name] = s.integer(1) if single else s.constant(f"len({name})", s.INT, Given())
             path.fact(Kind.RUN, self.lengths[name] >= 0)
         for item in self.spec.inputs:
             for run in (0, 1):
@@ -112,17 +110,16 @@ class Inputs(Looping):
         for what in Shared:
             if not can_share(sharing(self.spec.inputs, group, what), what):
                 raise Reject("form", group.span, f"these answers share no {what.value}")
-        place, leader = (sharing(self.spec.inputs, group, what)[0].names[0] for what in Shared)
-        for word in dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways))):
-            for mark in (word, f"{word}_owner"):
-                new = s.constant(mark, s.INT, Given()) if place == first else self.marks[f"${mark}_{place}"]
-                self.marks[f"${mark}_{first}"] = new
-        rises = s.constant("rises", s.BOOL, Given()) if leader == first else self.marks[f"$rises_{leader}"]
-        self.marks[f"$rises_{first}"] = rises
+        words = dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways)))
+        places = [(mark, s.INT, Shared.INDEX) for word in words for mark in (word, f"{word}_owner")]
+        for mark, sort, what in (*places, ("rises", s.BOOL, Shared.DIRECTION)):
+            leader = sharing(self.spec.inputs, group, what)[0].names[0]
+            new = s.constant(mark, sort, Given()) if leader == first else self.marks[f"${mark}_{leader}"]
+            self.marks[f"${mark}_{first}"] = new
 
     def _clauses(self, group: n.Queries, number: int, name: str, i: Term, scope: Scope) -> Iterator[Term]:
         on_d, on_other = (real(f(i)) for f in self.lists[name][:2])
-        sense = "the clauses of a declaration make sense"
+        sense, s = "the clauses of a declaration make sense", self.symbols
 
         def sensible(goal: Term) -> None:
             self.prove(scope.path, "hypotheses", group.span, sense, implies(scope.guard, goal))
@@ -131,17 +128,15 @@ class Inputs(Looping):
         for e in clauses:
             if not self.public_only(self.number(e, scope)):
                 raise Reject("hypotheses", e.span, "a clause of a declaration is public")
-        step = z3.RealVal(1, self.symbols.ctx) if group.sort is n.Sort.INT else None
+        step = z3.RealVal(1, s.ctx) if group.sort is n.Sort.INT else None
         if group.lattice is not None:
             value_of = self.number if step is None else self.whole_number
             step = real(value_of(group.lattice, scope))
             sensible(step > 0)
             for run, value in enumerate((on_d, on_other)):
-                steps = self.symbols.function(
-                    f"steps of {name}", (self.symbols.INT,), self.symbols.INT, Given()
-                )
-                self.whole[self.lists[name][run].get_id()] = steps
-                self.lattice[self.lists[name][run].get_id()] = step
+                steps = s.function(f"steps of {name}", (s.INT,), s.INT, Given())
+                symbol = self.lists[name][run].get_id()
+                self.whole[symbol], self.lattice[symbol] = steps, step
                 yield value == step * z3.ToReal(steps(i))
         if group.range is not None:
             low, high = (real(self.number(e, scope)) for e in group.range)
@@ -183,10 +178,7 @@ class Inputs(Looping):
         for name in group.names:
             i = self.index("i")
             below = s.function(f"moved {name}", (s.INT,), s.REAL, Given())
-            if squares:
-                self.squares[f"$squares_{name}"] = below
-            else:
-                self.moved[f"$moved_{name}"] = below
+            self.moved[f"$squares_{name}" if squares else f"$moved_{name}"] = below
             length = self.lengths[name]
             move = absolute(real(self.lists[name][1](i)) - real(self.lists[name][0](i)))
             move = move * move if squares else move

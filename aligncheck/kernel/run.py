@@ -205,12 +205,15 @@ class Runner(Choosing):
         self.prove(path, "fresh", place, f"{x} was not drawn before at this index", fresh)
         rate, step = self._distribution(stmt, path)
         one, other, again = (f(at) for f in noise.symbols)
-        if step is not None:
-            path.fact(Kind.RUN, one == step * z3.ToReal(noise.whole[0](at)))
-        if stmt.family.one_sided:
-            path.fact(Kind.RUN, one >= 0)
-        for twin_at in twins:
-            self._draw_again(stmt, path, at, twin_at, again, step)
+        for run, kind in ((0, Kind.RUN), *((2, Kind.TWIN) for _ in twins)):
+            if step is not None:
+                path.fact(kind, noise.symbols[run](at) == step * z3.ToReal(noise.whole[run](at)))
+            if stmt.family.one_sided:
+                path.fact(kind, noise.symbols[run](at) >= 0)
+        for twin_at in twins:  # the twin run's draw, which the alignment takes to the same draw on D'
+            path.fact(Kind.TWIN, at == twin_at)
+            taken_to = again + self.total(self.moves(x, at, self.scope(Mode.TWIN, path, place).of(2)))
+            path.fact(Kind.TWIN, other == taken_to)
         moves = self.shift(x, at, path, place)
         shift = self.total(moves)
         if step is not None:
@@ -243,27 +246,13 @@ class Runner(Choosing):
             case Moves.NOT:
                 path.oblige("support", stmt.span, f"{stmt.name} is not moved", shift == 0)
 
-    def _draw_again(
-        self, stmt: n.Sample, path: Path, at: Term, twin_at: Term, again: Term, step: Term | None
-    ) -> None:
-        """The same draw in the twin run, which the alignment takes to the same draw on D'."""
-        noise, scope = self.noise[stmt.name], self.scope(Mode.TWIN, path, stmt.span).of(2)
-        path.fact(Kind.TWIN, at == twin_at)
-        if step is not None:
-            path.fact(Kind.TWIN, again == step * z3.ToReal(noise.whole[2](at)))
-        if stmt.family.one_sided:
-            path.fact(Kind.TWIN, again >= 0)
-        shift = self.total(self.moves(stmt.name, at, scope))
-        path.fact(Kind.TWIN, noise.symbols[1](at) == again + shift)
-
     def _distribution(self, stmt: n.Sample, path: Path) -> tuple[Rate, Term | None]:
         """How fast the density falls, and the step of its lattice: see `Slope` and `Lattice`. With a chance
         1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
         """
         place, x = stmt.span, stmt.name
-        wanted = len(stmt.family.arguments)
-        if len(stmt.args) != wanted:
-            raise Reject("form", place, f"{stmt.family.value} takes {wanted} arguments")
+        if len(stmt.args) != len(stmt.family.arguments):
+            raise Reject("form", place, f"{stmt.family.value} takes {len(stmt.family.arguments)} arguments")
         args = [[real(self.number(a, s)) for s in self.in_runs(stmt, path)[:2]] for a in stmt.args]
         for one, other in args:
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)
@@ -276,21 +265,16 @@ class Runner(Choosing):
             case Slope.CHANCE:
                 p = args[0][0]
                 self.prove(path, "scales", place, f"{x} is drawn with a probability below 1", p < 1)
-                power = self._exponent(p)
-                if power is None:
+                rest = z3.simplify(1 - p)
+                if not z3.is_app(rest) or not rest.decl().eq(self.rules[EXP]):
                     text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"
                     raise Reject("language", place, text)
-                return (-power, unit), step
+                return (-rest.arg(0), unit), step
             case Slope.SIGMA:
                 if not self.concentrated:
                     text = "costs no ε, but ρ, in a claim of `zcdp` or `delta`"
                     raise Reject("support", place, f"a move of {stmt.family.value} noise {text}")
                 return (unit, args[0][0]), step
-
-    def _exponent(self, p: Term) -> Term | None:
-        """The b of p = 1 - exp(b)."""
-        rest = z3.simplify(1 - p)
-        return rest.arg(0) if z3.is_app(rest) and rest.decl().eq(self.rules[EXP]) else None
 
 
 def bounds(value: Term, low: Term | None, high: Term | None) -> list[Term]:
@@ -309,5 +293,4 @@ def _is_random(stmt: n.Stmt) -> bool:
 
 def _quiet(stmt: n.If) -> bool:
     """Whether all arms only assign, and select nothing."""
-    inside = list(statements_in((stmt,)))
-    return all(isinstance(s, n.Assign | n.If | n.Pass) for s in inside)
+    return all(isinstance(s, n.Assign | n.If | n.Pass) for s in statements_in((stmt,)))

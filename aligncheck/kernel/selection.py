@@ -15,7 +15,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Defined, Given, Held, Rule, Told
+from aligncheck.kernel.symbols import Held, Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
@@ -221,9 +221,7 @@ class Selecting(Aligner):
         if role.run != 0 or noise.family.discrete or not same(own, noise.symbols[0](j)):
             return False
         rest = z3.substitute(body, (own, self.symbols.none))
-        if not all(
-            isinstance(r, Given | Rule | Defined) or r == Told(False) for _, r in self.symbols.leaves(rest)
-        ):
+        if not self.symbols.noise_free(rest) or self.symbols.numbers_told(rest):
             return False
         return self.decider.follows([], body == rest + own) is not None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 import z3
 
@@ -219,10 +220,15 @@ class Sets(Evaluator):
             self.totals.append(one)
         for other in known:
             if not same(other.value, value):
-                places = [place(other.at(j)) for _ in range(4 + len(self.moved))]
+                places = [place(other.at(j)) for _ in range(4 + len(self.sizes))]
                 for formula in self._apart(one, other, places):
                     path.fact(Kind.RUN, formula, variables)
         return real(value)
+
+    @property
+    def sizes(self) -> dict[str, Any]:
+        """For lists whose answers move by so much in all, how far those below an index do."""
+        return {x: self.moved[f"$moved_{x}"] for x in self.lists if f"$moved_{x}" in self.moved}
 
     def _apart(self, one: Summed, other: Summed, places: list[Term]) -> Iterator[Term]:
         """Two sums over one range are apart by what their terms are apart at the places where they are: none,
@@ -241,8 +247,7 @@ class Sets(Evaluator):
         if any(not way.ways and not way.in_all for way in ways):
             often = far <= (one.high - one.low) * most
             yield either(apart == 0, both(one.within(places[3]), often))
-        for (name, moved), p, step in zip(self.moved.items(), places[4:], further, strict=True):
-            x = name.removeprefix("$moved_")
+        for (x, moved), p, step in zip(self.sizes.items(), places[4:], further, strict=True):
             on_d, on_other, _ = self.lists[x]
             inside = both(one.low >= 0, one.low <= one.high, one.high <= self.lengths[x])
             beyond = both(one.within(p), step > absolute(real(on_other(p)) - real(on_d(p))))

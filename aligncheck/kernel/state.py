@@ -152,5 +152,4 @@ class Scope:
 
     def binding(self, name: str, term: Term, generic: bool) -> Scope:
         """The scope with one more index."""
-        more = (term,) if generic else ()
-        return replace(self, bound=(*self.bound, (name, term)), generic=(*self.generic, *more))
+        return replace(self, bound=(*self.bound, (name, term)), generic=self.generic + (term,) * generic)

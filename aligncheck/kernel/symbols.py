@@ -117,6 +117,10 @@ class Symbols:
         """Whether terms are made of inputs and of what is released: no draw is in them, or hidden."""
         return all(isinstance(role, Given | Told | Defined | Rule) for _, role in self.leaves(*terms))
 
+    def numbers_told(self, term: Term) -> bool:
+        """Whether a released real number is in a term."""
+        return any(role == Told(True) for _, role in self.leaves(term))
+
     def inputs_only(self, term: Term) -> bool:
         """Whether a term is made of inputs alone."""
         return all(isinstance(role, Given | Defined | Rule) for _, role in self.leaves(term))

@@ -73,7 +73,6 @@ class World:
     private: set[str] = field(default_factory=set)
     marks: dict[str, Term] = field(default_factory=dict)
     moved: dict[str, Any] = field(default_factory=dict)
-    squares: dict[str, Any] = field(default_factory=dict)
     whole: dict[int, Any] = field(default_factory=dict)
     lattice: dict[int, Term] = field(default_factory=dict)
     noise: dict[str, NoiseVariable] = field(default_factory=dict)
