@@ -71,7 +71,7 @@ class Sets(Evaluator):
         self.called = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
         self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
-        self.places: list[Term] = []
+        self.taken_at: list[Term] = []
         self.totals: list[Summed] = []
 
     def generic(self, depth: int) -> Term:
@@ -147,7 +147,7 @@ class Sets(Evaluator):
         candidates = [found.low, found.high - 1, *(w.other for w in self.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
         candidates += [places[1] for places in self.late_places.values()]
-        candidates += self.places
+        candidates += self.taken_at
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)
         candidates += [self.whole_number(e, relation) for e in self.witness.indices]
         some = either(self.symbols.false, *(found.at(c).within for c in candidates))
@@ -174,8 +174,8 @@ class Sets(Evaluator):
         domain, role = tuple(s.INT for _ in around), Defined((found.within, found.body))
         value = self.kept(("value", *key), lambda: s.function(family, domain, s.REAL, role))(*around)
         place = self.kept(("place", *key), lambda: s.function("place", domain, s.INT, role))(*around)
-        if not around and not any(same(place, other) for other in self.places):
-            self.places.append(place)
+        if not around and not any(same(place, other) for other in self.taken_at):
+            self.taken_at.append(place)
         return value, place
 
     def define_extremum(
