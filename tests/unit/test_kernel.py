@@ -20,6 +20,7 @@ from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
+from aligncheck.kernel.state import Obligation
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -327,12 +328,10 @@ class Alarmed(Kernel):
         self.places: dict[tuple[str, Span], list[bool]] = {}
         self.alarm = Decider()  # what it is asked does not change what the kernel's own has in mind
 
-    def _decide(
-        self, facts: list[Fact], condition: str, place: Span, sentence: str, goal: Any, line: Any
-    ) -> None:
+    def decide(self, facts: list[Fact], o: Obligation) -> None:
         contradict = self.alarm.follows(facts, self.symbols.false) is not None
-        self.places.setdefault((condition, place), []).append(contradict)
-        super()._decide(facts, condition, place, sentence, goal, line)
+        self.places.setdefault((o.condition, o.place), []).append(contradict)
+        super().decide(facts, o)
 
 
 @pytest.mark.parametrize("name", KEPT)
