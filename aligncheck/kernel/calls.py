@@ -7,6 +7,7 @@ it is; what is known of it later is a function of that coordinate. See docs/kern
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
@@ -64,13 +65,12 @@ class Actual:
 class Calling(Runner):
     """Calls."""
 
+    accepted: Callable[[n.Mechanism, Witness], Callee]
+    """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
+
     def prepare_calls(self) -> None:
         """No callee has been judged yet."""
         self.callees: dict[str, Callee] = {}
-
-    def accepted(self, spec: n.Mechanism, witness: Witness) -> Callee:
-        """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
-        raise NotImplementedError
 
     def invoke(self, stmt: n.Invoke, path: Path) -> None:
         """A call: its arguments are what the callee's proof assumed; it costs what the callee claims."""

@@ -152,10 +152,8 @@ class Choosing(Selecting):
         """The term, or the logarithm of the odds of a choice, where that is shown to be the same."""
         known = [f for f in path.facts if f.kind is Kind.RUN]
         about = "a number is cut where a choice pays for it"
-        same = (
-            o for o in self.log_odds[run] if self.decider.follows(known, term == o, about, FEW) is not None
-        )
-        return next(same, term)
+        odds = self.log_odds[run]
+        return next((o for o in odds if self.decider.follows(known, term == o, about, FEW) is not None), term)
 
     def _drawn(self, stmt: n.Choose | n.Logistic, drawn: Term, cost: Term, path: Path) -> None:
         path.values[stmt.name] = (drawn,) * len(self.runs)

@@ -45,6 +45,12 @@ OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 class Evaluator(World):
     """Values of expressions; sets of indices come in the next layer."""
 
+    read_draw: Callable[[n.Expr, str, Term, Scope], Term]
+    """A draw that is read: in the layer of the alignment, since the order of draws is a matter of it."""
+
+    gathered: Callable[[n.Gather, Scope], Term]
+    """The value of a set expression: in the next layer."""
+
     def prepare_symbols(self) -> None:
         """The symbols that expressions may need."""
         s = self.symbols
@@ -159,14 +165,6 @@ class Evaluator(World):
                 return self.selection(e, w, scope).member(self.whole_number(i, scope))
             case n.Gather():
                 return self.gathered(e, scope)
-
-    def gathered(self, g: n.Gather, scope: Scope) -> Term:
-        """The value of a set expression: in the next layer."""
-        raise NotImplementedError
-
-    def read_draw(self, e: n.Expr, x: str, at: Term, scope: Scope) -> Term:
-        """A draw that is read: in the layer of the alignment, since the order of draws is a matter of it."""
-        raise NotImplementedError
 
     def choice(self, e: n.Node, test: Term, one: Term, other: Term) -> Term:
         """One of two values of one sort."""

@@ -11,6 +11,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 from aligncheck.kernel.answer import Reject
@@ -99,12 +100,10 @@ def _check(value: object, wanted: Any, level: int) -> None:
 
 
 def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
-    if type(value) is not tuple:
+    any_number = parts[-1] is Ellipsis
+    if type(value) is not tuple or not (any_number or len(value) == len(parts)):
         raise _ill(value, tuple)
-    inner = [parts[0]] * len(value) if parts[-1] is Ellipsis else list(parts)
-    if len(inner) != len(value):
-        raise _ill(value, tuple)
-    for one, kind in zip(value, inner, strict=True):
+    for one, kind in zip(value, repeat(parts[0]) if any_number else parts, strict=False):
         _check(one, kind, level + 1)
 
 

@@ -42,12 +42,15 @@ class Fact:
     variables: tuple[Term, ...] = ()
 
 
+Facts: TypeAlias = Sequence[Fact]
+Tries: TypeAlias = Sequence[tuple[int, int]]
+"""Each with so many rounds of instances of general facts, and at most so much work."""
 Confirm: TypeAlias = Callable[[Sequence[Term], bool, str], bool]
 """Asked about each answer of Z3 on which a decision rests: formulas, whether they can be true together, and
 what is decided. Where it does not agree, nothing is decided: so another solver has its say.
 """
 
-AT_ONCE, MODEL = (1, 100_000), 3_000_000
+AT_ONCE, MODEL = (1, 100_000), (10, 3_000_000)
 ANEW = ((1, 1_500_000), (3, 3_000_000))
 """How often instances are made of general facts, from terms of the question and of such instances; and how
 much Z3 may do for one question, in its own count (`rlimit`), the same everywhere. First a question is put to
@@ -72,7 +75,7 @@ class Stack:
         self.solver = instances(z3.SimpleSolver, ctx, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
-    def hold(self, facts: Sequence[Fact], term: Callable[[Fact], Term]) -> Any:
+    def hold(self, facts: Facts, term: Callable[[Fact], Term]) -> Any:
         """The solver, with just these facts."""
         kept = at = 0
         for level in self.levels:
@@ -137,13 +140,7 @@ class Decider:
     _general: dict[Fact, Term] = field(default_factory=dict)
     _shown: dict[Anatomy, list[set[Fact]]] = field(default_factory=dict)
 
-    def follows(
-        self,
-        facts: Sequence[Fact],
-        goal: Term,
-        about: str = "",
-        anew: Sequence[tuple[int, int]] | None = None,
-    ) -> int | None:
+    def follows(self, facts: Facts, goal: Term, about: str = "", anew: Tries | None = None) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
         what is asked. `anew` is tried where the solver that knows the facts fails: `ANEW`, if not given.
         `needs` says of the question with a number which of its facts are enough.
@@ -158,21 +155,19 @@ class Decider:
         found = ([], 0) if trivial else self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
         return self._learned(found, goal, about)
 
-    def foresee(self, facts: Sequence[Fact], goal: Term, about: str) -> int | None:
+    def foresee(self, facts: Facts, goal: Term, about: str) -> int | None:
         """The same of what need not be shown yet, with little work; what is shown is not asked later. The
         witness does not speak of such a question.
         """
         return self._learned(self.proof(facts, z3.Not(goal), ()), goal, about)
 
-    def _learned(self, found: tuple[Sequence[Fact], int] | None, goal: Term, about: str) -> int | None:
+    def _learned(self, found: tuple[Facts, int] | None, goal: Term, about: str) -> int | None:
         if found is None or not self._confirmed([*map(self.term, found[0]), z3.Not(goal)], False, about):
             return None
         self._shown.setdefault(anatomy(goal), []).append(set(found[0]))
         return found[1]
 
-    def proof(
-        self, facts: Sequence[Fact], not_so: Term, anew: Sequence[tuple[int, int]]
-    ) -> tuple[Sequence[Fact], int] | None:
+    def proof(self, facts: Facts, not_so: Term, anew: Tries) -> tuple[Facts, int] | None:
         """Facts that were shown to contradict a formula, and the steps it took."""
         self.asked += 1
         start = self.steps
@@ -193,7 +188,7 @@ class Decider:
             proved = self.shows(facts, not_so, rounds, limit)
         return (facts, self.steps - start) if proved else None
 
-    def shows(self, facts: Sequence[Fact], not_so: Term, rounds: int, limit: int) -> bool | None:
+    def shows(self, facts: Facts, not_so: Term, rounds: int, limit: int) -> bool | None:
         """Whether facts contradict a formula, by a solver that knows no others."""
         return self.contradict(_anew(not_so.ctx, rounds, limit), [*map(self.term, facts), not_so])
 
@@ -210,8 +205,7 @@ class Decider:
 
     def satisfiable(self, facts: Iterable[Fact], values: Sequence[Term], ctx: Any) -> bool:
         """Whether Z3 finds a model of all facts (of general ones for all numbers) and of `values`."""
-        solver = z3.Solver(ctx=ctx)
-        solver.set("rlimit", MODEL)
+        solver = instances(z3.Solver, ctx, *MODEL, mbqi=True, auto_config=True)
         general = [z3.ForAll(list(f.variables), f.formula) if f.variables else f.formula for f in facts]
         formulas = [*general, *values]
         solver.add(*formulas)

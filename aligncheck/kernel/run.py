@@ -38,6 +38,12 @@ class Exits:
 class Runner(Choosing):
     """Statements."""
 
+    invoke: Callable[[n.Invoke, Path], None]
+    """A call: in the layer of calls."""
+
+    loop: Callable[[n.For | n.While, Path, Go], None]
+    """A loop: in the next layer."""
+
     def block(self, body: tuple[n.Stmt, ...], path: Path, exits: Exits, top: bool = False) -> None:
         """Runs statements; what comes after is run from each way out."""
         if not body:
@@ -83,14 +89,6 @@ class Runner(Choosing):
             case n.Logistic():
                 self.logistic(stmt, path)
         return go_on(path)
-
-    def loop(self, stmt: n.For | n.While, path: Path, go_on: Go) -> None:
-        """A loop: in the next layer."""
-        raise NotImplementedError
-
-    def invoke(self, stmt: n.Invoke, path: Path) -> None:
-        """A call: in the layer of calls."""
-        raise NotImplementedError
 
     def assign(self, stmt: n.Assign, scopes: list[Scope]) -> None:
         """`x = E`, each run for itself."""

@@ -15,7 +15,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Held, Told
+from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
@@ -42,19 +42,13 @@ class Selecting(Aligner):
                     self.late[x] = (self.selections[x].at(s.zero),) * 3
             elif x in self.settled and g.function in ("max", "min") and x in self._read_for(drawn):
                 self.looked_ahead[x] = g
-                marks = ("", "'", "''")
-                self.late[x] = tuple(s.constant(x + mark, s.REAL, Held()) for mark in marks)
-                places = (s.constant(f"place of {x}{mark}", s.INT, Held()) for mark in marks)
-                self.late_places[x] = tuple(places)
+                self.late[x] = tuple(self.held(x + "'" * run, s.REAL) for run in range(3))
+                self.late_places[x] = tuple(self.held(f"place of {x}", s.INT) for _ in range(3))
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
-        found: set[str] = set()
-        for item in self.spec.align:
-            if drawn & {line.name for line in shifts_in((item,))}:
-                for e in align_expressions((item,)):
-                    found |= names_in(e)
-        return found
+        items = [i for i in self.spec.align if drawn & {line.name for line in shifts_in((i,))}]
+        return {x for e in align_expressions(tuple(items)) for x in names_in(e)}
 
     def _symbols_of(self, x: str, g: n.Gather) -> Selection:
         s, told = self.symbols, Told(False)
@@ -137,9 +131,8 @@ class Selecting(Aligner):
         here = both(low <= j, j < high)
         step = w.below(j + 1) == w.below(j) + z3.If(w.member(j), self.symbols.integer(1), self.symbols.zero)
         path.fact(kind, implies(here, step), (j,))
-        path.fact(
-            kind, implies(both(low <= j, j <= high), both(w.below(j) >= 0, w.below(j) <= w.count)), (j,)
-        )
+        some = both(w.below(j) >= 0, w.below(j) <= w.count)
+        path.fact(kind, implies(both(low <= j, j <= high), some), (j,))
         path.fact(kind, w.below(low) == 0)
         left = both(low <= w.other, w.other < high, z3.Not(w.member(w.other)))
         path.fact(kind, implies(both(w.count >= 0, w.count < high - low), left))

@@ -66,6 +66,9 @@ class Summed:
 class Sets(Evaluator):
     """Values of set expressions."""
 
+    log_sum: Callable[[n.Gather, Scope], Term]
+    """The logarithm of a sum of exponentials: in the layer of densities."""
+
     def prepare_sets(self) -> None:
         """No set has been met yet."""
         self.called = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
@@ -116,9 +119,8 @@ class Sets(Evaluator):
         if g.function == n.LOG_SUM and scope.mode is not Mode.LEVEL:
             return self.log_sum(g, scope)
         if scope.mode is not Mode.LEVEL and (g.function not in (*EXTREMA, "sum") or g.count is not None):
-            raise Reject(
-                "language", g.span, f"`{g.function}` stands alone on the right of `=`, at the top level"
-            )
+            text = f"`{g.function}` stands alone on the right of `=`, at the top level"
+            raise Reject("language", g.span, text)
         found = self.opened(g, replace(scope, testing=scope.testing or g.function in PLACES))
         if g.function in EXTREMA:
             value, place = self._extremum_symbols(g.function, found)
@@ -129,10 +131,6 @@ class Sets(Evaluator):
         if scope.mode is Mode.LEVEL:
             return self.held(g.function, self.symbols.REAL)
         return self._total(found, scope)
-
-    def log_sum(self, g: n.Gather, scope: Scope) -> Term:
-        """The logarithm of a sum of exponentials: in the layer of densities."""
-        raise NotImplementedError
 
     # --- maxima -------------------------------------------------------------------------------------------
 

@@ -10,10 +10,10 @@ from kernel_pairs import CALLEE, drawn, loop
 from small_specs import mechanism
 
 from aligncheck.kernel.answer import Accepted, Rejected
-from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.logic import Decider
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.world import World
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract, with_contract
@@ -121,7 +121,7 @@ def test_calls_cost_what_they_claim(claim: str, right: bool) -> None:
 
 def test_the_records_of_a_mechanism() -> None:
     spec = mechanism("if k > 1:\n  emit a(x = 1, y = 2)\nelse:\n  emit b(x = 3)", "", ONE.format(1), "0")
-    made = Kernel(spec, Witness(), Decider()).records("c", spec, {}, lambda _: Held())
+    made = World(spec, Witness(), Decider()).records("c", spec, {}, lambda _: Held())
     assert set(made.tags) == {"a", "b"}
     assert {field: set(tags) for field, tags in made.having.items()} == {"x": {"a", "b"}, "y": {"a"}}
 
