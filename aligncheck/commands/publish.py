@@ -35,7 +35,7 @@ def publish(path: str, targets: Targets, *, timeout: float) -> int:
     file is no spec that can be checked.
     """
     _keep(path, targets)
-    result, refutation = _judged(path, timeout)
+    result, refutation = judged(path, timeout)
     if _refused(result):
         return 2
     from aligncheck.publish.compose import spec_sheet
@@ -56,7 +56,7 @@ def compare(one: str, other: str, targets: Targets, *, timeout: float) -> int:
     """
     for path in (one, other):
         _keep(path, targets)
-    pair = (_judged(one, timeout), _judged(other, timeout))
+    pair = (judged(one, timeout), judged(other, timeout))
     if sum(_refused(result) for result, _ in pair):
         return 2
     from aligncheck.publish.compose import comparison_sheet, differing_lines
@@ -76,7 +76,7 @@ def compare(one: str, other: str, targets: Targets, *, timeout: float) -> int:
     return 0
 
 
-def _judged(path: str, timeout: float) -> tuple[FileResult, Refutation | None]:
+def judged(path: str, timeout: float) -> tuple[FileResult, Refutation | None]:
     """The verdict on a file and, where it is not VERIFIED, what a search for a violation finds."""
     from aligncheck.commands.refuting import refuted_after
 

@@ -5,18 +5,21 @@ kernel's decisions, the runs that were replayed, the bounds that were certified.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 from aligncheck.compiler.emit.describe import guarantee
 from aligncheck.language.conditions import Condition
+from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.layout import spelled_plainly
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.meaning.exact import decimal
+from aligncheck.publish.playground import NotPlayableError, presets, program_document
 from aligncheck.publish.sheet import (
     Bar,
     BarChart,
@@ -27,6 +30,7 @@ from aligncheck.publish.sheet import (
     Listing,
     Masthead,
     Paragraph,
+    Playground,
     ProofStep,
     SectionHead,
     Sheet,
@@ -59,6 +63,9 @@ from aligncheck.verdict import (
     name_of,
 )
 
+Judged: TypeAlias = tuple[FileResult, Refutation | None]
+"""The verdict on a spec and, where it is not VERIFIED, what a search for a violation found."""
+
 _LONGEST_TEST = 60
 """Characters of a test with its numbers; of a longer one the two sides are shown."""
 
@@ -68,12 +75,33 @@ def spec_sheet(result: FileResult, refutation: Refutation | None = None) -> Shee
     violation = _violation(refutation)
     source = Source(result.path, result.text)
     blocks = [masthead(result, refutation), *_found(source, result, violation)]
+    blocks += try_it([(result, refutation)])
     return Sheet(f"{_title(result)}: {_verdict(result, violation)}", tuple(blocks))
 
 
-def comparison_sheet(
-    one: tuple[FileResult, Refutation | None], other: tuple[FileResult, Refutation | None]
-) -> Sheet:
+def try_it(pairs: Sequence[Judged], start: Mapping[str, Any] = MappingProxyType({})) -> Iterator[Block]:
+    """What a reader moves; for a mechanism that a page does not run, why not. `start` as in `presets`."""
+    programs = []
+    for result, refutation in pairs:
+        mechanism = _mechanism(result)
+        if mechanism is None:
+            continue
+        try:
+            program = program_document(Source(result.path, result.text), mechanism)
+            played = {"program": program, "presets": list(presets(result, start))}
+        except NotPlayableError as what:
+            yield Paragraph(
+                f"There are no sliders for `{mechanism.name}`: a page does not run {what}.", "note"
+            )
+            continue
+        head = masthead(result, refutation)
+        title = printable(f"{head.title}: {head.about}")
+        programs.append({"title": title, "verdict": head.verdict, "tone": head.tone, **played})
+    if programs:
+        yield Playground(tuple(programs))
+
+
+def comparison_sheet(one: Judged, other: Judged) -> Sheet:
     """Two specs: the lines that differ, both verdicts, and of each what was found: what fails first."""
     pair = (one, other)
     sources = [Source(result.path, result.text) for result, _ in pair]
@@ -89,6 +117,7 @@ def comparison_sheet(
     for (result, refutation), source in told:
         blocks.append(SectionHead(f"{_title(result)}: {_verdict(result, _violation(refutation))}"))
         blocks += _told(source, result, _violation(refutation))
+    blocks += try_it(pair)
     return Sheet(" beside ".join(_title(result) for result, _ in pair), tuple(blocks))
 
 

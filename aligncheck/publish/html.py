@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from html import escape
@@ -19,6 +20,7 @@ from aligncheck.publish.sheet import (
     Listing,
     Masthead,
     Paragraph,
+    Playground,
     ProofStep,
     SectionHead,
     Sheet,
@@ -43,30 +45,24 @@ _CLASSES = {
 }
 
 
-def html_page(sheet: Sheet) -> str:
-    """The whole page."""
+def html_page(sheet: Sheet, around: str = "") -> str:
+    """The whole page; `around` is HTML above the main part."""
     wide = any(isinstance(block, Beside) for block in sheet.blocks)
-    return page(sheet.title, html_of(sheet.blocks), wide=wide)
-
-
-def page(title: str, body: Iterable[str], *, wide: bool = False, head: str = "", around: str = "") -> str:
-    """A page with the style of all of them. `head` and `around` (above the main part) are HTML."""
     lines = (
         "<!DOCTYPE html>",
         '<html lang="en">',
         '<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{text(title)}</title>",
-        f"<style>{style()}</style>{head}</head>",
-        f"<body{' class=wide' if wide else ''}>{around}<main>",
-        *body,
+        f"<title>{text(sheet.title)}</title>",
+        f"<style>{STYLE.read_text('utf-8')}</style></head>",
+        f'<body class="aligncheck{" wide" * wide}">{around}<main>',
+        *html_of(sheet.blocks),
         "</main></body></html>",
     )
     return "\n".join(lines) + "\n"
 
 
-def style() -> str:
-    """The style sheet."""
-    return Path(__file__).with_name("page.css").read_text("utf-8")
+STYLE = Path(__file__).with_name("page.css")
+"""The style of a page, and of what a site shows of it."""
 
 
 def html_of(blocks: Iterable[Block], *, anchors: bool = True) -> Iterator[str]:
@@ -117,6 +113,33 @@ def _block(block: Block, *, anchors: bool) -> str:
         case Beside(left=left, right=right):
             halves = ("".join(_block(one, anchors=False) for one in half) for half in (left, right))
             return '<div class="beside">' + "".join(f"<div>{half}</div>" for half in halves) + "</div>"
+        case Playground(programs=programs):
+            files = (STYLE.with_name(name) for name in ("playground.js", "playground_page.js"))
+            data = json.dumps(programs).replace("<", "\\u003c")  # so that nothing in it ends the element
+            return _PLAY.format(data=data, script="\n".join(file.read_text("utf-8") for file in files))
+
+
+_PLAY = """<section class="play" id="play" hidden aria-labelledby="play-title">
+<h2 id="play-title">Try it</h2>
+<p id="play-choice"><label for="play-which">Mechanism</label> <select id="play-which"></select></p>
+<p id="play-verdict"></p>
+<div class="summary">
+<p id="play-status" role="status"></p>
+<p id="play-cost-text"></p>
+<div class="meter" aria-hidden="true"><div id="play-cost"></div><div id="play-claim"></div></div>
+</div>
+<div class="split"><div>
+<div class="buttons" id="play-presets" role="group" aria-label="Where to begin"></div>
+<form id="play-controls" onsubmit="return false" aria-label="Inputs and noise"></form>
+</div><div>
+<dl><dt>on D</dt><dd><code id="play-out"></code></dd>
+<dt>on D'</dt><dd><code id="play-out-prime"></code></dd></dl>
+<div class="scroll" id="play-runs" role="group" tabindex="0" aria-label="Both runs, step by step"></div>
+</div></div>
+<script type="application/json" id="play-data">{data}</script>
+</section>
+<noscript><p class="note">With JavaScript, this page has sliders for inputs and noise.</p></noscript>
+<script>{script}</script>"""
 
 
 def _grid(grid: Grid) -> str:

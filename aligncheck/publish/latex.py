@@ -18,6 +18,7 @@ from aligncheck.publish.sheet import (
     Listing,
     Masthead,
     Paragraph,
+    Playground,
     ProofStep,
     SectionHead,
     Sheet,
@@ -84,6 +85,8 @@ def _block(block: Block) -> Iterator[str]:
             yield from _chart(block)
         case Beside(left=left, right=right):
             yield from _blocks((*left, *right))
+        case Playground():
+            pass  # it moves, which a page on paper does not
 
 
 def _step(step: ProofStep) -> Iterator[str]:

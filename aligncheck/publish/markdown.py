@@ -15,6 +15,7 @@ from aligncheck.publish.sheet import (
     Listing,
     Masthead,
     Paragraph,
+    Playground,
     ProofStep,
     SectionHead,
     Sheet,
@@ -78,6 +79,8 @@ def _block(block: Block) -> Iterator[str]:
             yield f"{_prose(title)}:\n\n{listed}"
         case Beside(left=left, right=right):
             yield from _blocks((*left, *right))
+        case Playground():
+            pass  # it moves, which a page on paper does not
 
 
 def _grid(grid: Grid) -> Iterator[str]:

@@ -20,6 +20,8 @@ const aligncheck = (() => {
   const abs = (a) => (a.n < 0n ? neg(a) : a);
   const floor = (a) => Q(a.n >= 0n ? a.n / a.d : -((-a.n + a.d - 1n) / a.d));
   const ZERO = Q(0n);
+  const multiple = (a, step) => div(a, step).d === 1n;
+  const total = (values) => values.reduce(add, ZERO);
   const text = (v) => typeof v === "boolean" ? String(v)
     : Array.isArray(v) ? `[${v.join(", ")}]` : v.d === 1n ? String(v.n) : `${v.n}/${v.d}`;
   const same = (a, b) => typeof a === "boolean" || typeof b === "boolean" ? a === b : cmp(a, b) === 0;
@@ -29,6 +31,7 @@ const aligncheck = (() => {
     constructor(message, condition = "defined") { super(message); this.condition = condition; }
   }
   const LIMIT = 20000;
+  const caught = (work) => { try { work(); return null; } catch (e) { if (!(e instanceof Stop)) throw e; return e; } };
 
   // --- expressions -------------------------------------------------------------------------------------------
   // A scope answers `name`, `entry`, `list`, `selection`; `bound` are indices of sets; `out` is what D released.
@@ -121,7 +124,7 @@ const aligncheck = (() => {
     step() { if (++this.taken > LIMIT) throw new Stop("this takes too many steps"); }
     name(ident) {
       for (const place of [this.bound, this.variables]) if (ident in place) return place[ident];
-      if (this.draws.has(ident)) return this.draws.get(ident).value;
+      if (this.draws.has(ident)) return this.draws.get(ident).value();
       if (ident in this.inputs) return this.inputs[ident];
       throw new Stop(`${ident} has no value here`);
     }
@@ -133,12 +136,20 @@ const aligncheck = (() => {
       }
       const draw = this.draws.get(keyOf(base, index));
       if (!draw) throw new Stop(`${base}[${index}] has not been drawn here`);
-      return draw.value;
+      return draw.value();
     }
     list(base) { return Array.isArray(this.inputs[base]) ? this.inputs[base] : null; }
     selection(base) { return this.variables[base]; }
     go() {
-      try { this.block(this.program.body); this.ended = null; } catch (e) { if (!(e instanceof Stop)) throw e; this.ended = e; }
+      this.ended = caught(() => this.block(this.program.body));
+      for (const [n, { draw }] of this.steps.entries()) { // noise is worked out when it is first read
+        const without = draw && caught(() => { this.steps[n].shown = text(draw.value()); });
+        if (!without) continue;
+        this.steps.length = n;
+        this.ended = without;
+        break;
+      }
+      this.out = this.steps.filter((s) => s.kind === "emit").map((s) => s.record);
       return this;
     }
     note(step) { this.steps.push({ ...step, loop: this.loop.join(" ") }); }
@@ -155,10 +166,12 @@ const aligncheck = (() => {
           const scale = value(s.scale, this);
           if (this.draws.has(key)) throw new Stop(`${key} is drawn a second time`, "fresh");
           if (scale.n <= 0n) throw new Stop(`the scale is ${text(scale)}, which is not positive`, "scales");
-          const draw = { key, scale, one_sided: s.one_sided, name: s.name, index: key === s.name ? null : whole(value(s.index, this)), environment: { ...this.variables } };
-          this.draws.set(key, draw);
+          const step = s.step === null ? null : value(s.step, this);
+          if (step !== null && step.n <= 0n) throw new Stop(`the step is ${text(step)}, which is not positive`, "scales");
+          const draw = { key, scale, step, one_sided: s.one_sided, name: s.name, index: key === s.name ? null : whole(value(s.index, this)), environment: { ...this.variables } };
           draw.value = this.noise(draw);
-          this.note({ kind: "draw", line: s.line, label: key, shown: text(draw.value), draw });
+          this.draws.set(key, draw);
+          this.note({ kind: "draw", line: s.line, label: key, draw });
           return false;
         }
         case "if":
@@ -178,18 +191,20 @@ const aligncheck = (() => {
         }
         case "emit": {
           const fields = s.fields.map(([name, e]) => [name, value(e, this)]);
-          this.out.push({ tag: s.tag, fields });
-          this.note({ kind: "emit", line: s.line, label: "emit", shown: record(this.out.at(-1)) });
+          this.note({ kind: "emit", line: s.line, label: "emit", shown: record({ tag: s.tag, fields }), record: { tag: s.tag, fields } });
           return false;
         }
+        case "while":
+          for (let k = 0, left = false; !left; k++) left = this.round("round", k, s.body, s);
+          return false;
         case "break": return true;
       }
       return false;
     }
-    round(name, i, body) {
+    round(name, i, body, until = null) {
       this.step();
       this.loop.push(`${name}=${i}`);
-      const left = this.block(body);
+      const left = (until !== null && !this.test(until.test, until.line)) || this.block(body);
       this.loop.pop();
       return left;
     }
@@ -204,8 +219,9 @@ const aligncheck = (() => {
 
   // --- the alignment -----------------------------------------------------------------------------------------
   // Where a variable is drawn: its program variables as on D there, what sets give in the whole run on D, all noise of D.
-  function alignScope(program, d, inputs, inputsPrime, environment, bound, noise) {
-    const sets = Object.fromEntries(program.sets.filter((n) => n in d.variables).map((n) => [n, d.variables[n]]));
+  // `ahead` is what a variable holds on D', at this draw or, of what sets give, in the whole run.
+  function alignScope(program, d, inputs, inputsPrime, environment, bound, noise, ahead) {
+    const sets = Object.fromEntries(Object.keys(program.sets).filter((n) => n in d.variables).map((n) => [n, d.variables[n]]));
     const variables = { ...sets, ...environment };
     return {
       bound, out: d.out, step: () => {}, compared: null,
@@ -214,12 +230,13 @@ const aligncheck = (() => {
         const from = primed ? inputsPrime : inputs;
         if (!primed && ident in variables) return variables[ident];
         if (ident in from) return from[ident];
+        if (primed) return ahead.name(ident);
         if (program.drawn.includes(ident)) return noise(ident);
         throw new Stop(`${ident} has no value here`);
       },
       entry(base, index, primed) {
         const list = (primed ? inputsPrime : inputs)[base] || (base in variables ? variables[base].map((i) => Q(BigInt(i))) : null);
-        if (!list) return noise(keyOf(base, index));
+        if (!list) return primed ? ahead.entry(base, index) : noise(keyOf(base, index));
         if (!(index in list)) throw new Stop(`index ${index} is outside of ${base}`);
         return list[index];
       },
@@ -242,7 +259,7 @@ const aligncheck = (() => {
       if (line.binder === null && (line.index === null ? null : whole(value(line.index, scope))) !== draw.index) continue;
       if (line.guard !== null && !value(line.guard, scope)) continue;
       const by = value(line.value, scope);
-      total = line.op === "+=" ? add(total, by) : line.op === "-=" ? sub(total, by) : add(total, sub(by, draw.value));
+      total = line.op === "+=" ? add(total, by) : line.op === "-=" ? sub(total, by) : add(total, sub(by, draw.value()));
     }
     return total;
   }
@@ -271,17 +288,54 @@ const aligncheck = (() => {
     const inputs = all(scenario.parameters, scenario.data), inputsPrime = all(scenario.parameters, scenario.data_prime);
     const given = Object.fromEntries(Object.entries(scenario.noise).map(([k, v]) => [k, number(v)]));
     const noise = (key) => given[key] || ZERO;
-    const d = new Run(program, inputs, (draw) => noise(draw.key)).go();
-    const shifts = new Map();
-    const prime = new Run(program, inputsPrime, (draw) => {
-      const on = d.draws.get(draw.key);
-      if (!on || d.ended !== null) return noise(draw.key);
-      const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, on.environment, bound, noise);
-      const by = shiftOf(program, on, scopeWith);
-      shifts.set(draw.key, by);
-      return add(on.value, by);
-    }).go();
-    const claim = d.ended === null ? value(program.privacy, alignScope(program, d, inputs, inputsPrime, {}, {}, noise)) : null;
+    const d = new Run(program, inputs, (draw) => () => noise(draw.key)).go();
+    const shifts = new Map(), aheads = new Map(), open = new Set(), assumed = new Map();
+    const once = (place, table, work) => {
+      if (!table.has(place)) {
+        if (open.has(place)) throw new Stop(`${place} on D' depends on itself`, "acyclic");
+        open.add(place);
+        try { table.set(place, work()); } finally { open.delete(place); }
+      }
+      return table.get(place);
+    };
+    const aligned = (key) => {
+      const on = d.draws.get(key);
+      if (!on || d.ended !== null) return noise(key);
+      const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, on.environment, bound, noise, aheadAt(key));
+      return add(on.value(), once(key, shifts, () => shiftOf(program, on, scopeWith)));
+    };
+    const prime = new Run(program, inputsPrime, (draw) => () => aligned(draw.key));
+    // What a set gives on D', before the run comes to it. A selection that needs the very noise is taken as on D, which the output shows.
+    const aheadOf = (name) => {
+      if (name in prime.variables) return prime.variables[name];
+      if (!(name in program.sets)) throw new Stop(`${name}' is needed before the run on D' comes to it`, "unknown");
+      return once(`${name}'`, aheads, () => {
+        const [how] = program.sets[name].slice(1), scope = primeScope((n) => aheadOf(n));
+        try { return value(program.sets[name], scope); } catch (e) {
+          if (!(e instanceof Stop) || e.condition !== "acyclic" || !["argmax", "argmin", "top", "upto"].includes(how)) throw e;
+          assumed.set(name, d.variables[name]);
+          return d.variables[name];
+        }
+      });
+    };
+    const primeScope = (held) => Object.assign(Object.create(prime), {
+      bound: {}, compared: null,
+      name(ident) { return ident in this.bound ? this.bound[ident] : ident in inputsPrime ? inputsPrime[ident] : program.drawn.includes(ident) ? aligned(ident) : held(ident); },
+      entry(base, index) {
+        if (!this.list(base) && program.drawn.includes(base)) return aligned(keyOf(base, index));
+        const list = this.list(base) || held(base).map((i) => Q(BigInt(i)));
+        if (!(index in list)) throw new Stop(`index ${index} is outside of ${base}`);
+        return list[index];
+      },
+      selection: held,
+    });
+    const aheadAt = (key) => {
+      const there = prime.draws.get(key);
+      return primeScope((name) => (there && name in there.environment ? there.environment[name] : aheadOf(name)));
+    };
+    prime.go();
+    const output = () => alignScope(program, d, inputs, inputsPrime, {}, {}, noise, primeScope(aheadOf));
+    const claim = d.ended === null ? value(program.privacy, output()) : null;
     let cost = ZERO, parted = null;
     const violated = new Set([d, prime].flatMap((run) => (run.ended === null ? [] : [run.ended.condition])));
     const rows = paired(d.steps, prime.steps).map(([left, right], n) => {
@@ -301,28 +355,45 @@ const aligncheck = (() => {
     for (const row of differs && parted !== null ? rows.slice(0, parted) : rows) {
       const [on, draw] = [d.draws.get(row.label), prime.draws.get(row.label)];
       if (row.kind !== "draw" || row.right === null || !on || d.ended !== null) continue;
-      if (cmp(on.scale, draw.scale) !== 0) violated.add("scales");
-      else if (draw.one_sided && draw.value.n < 0n) violated.add("support");
+      if (cmp(on.scale, draw.scale) !== 0 || (on.step && cmp(on.step, draw.step) !== 0)) violated.add("scales");
+      else if ((draw.one_sided && draw.value().n < 0n) || (draw.step && !multiple(draw.value(), draw.step))) violated.add("support");
     }
     if (finished && !differs && d.draws.size !== prime.draws.size) violated.add("draws");
     if (claim !== null && cmp(cost, claim) > 0) violated.add("cost");
+    if (finished && !differs) for (const [name, value] of assumed) if (text(value) !== text(prime.variables[name])) violated.add("acyclic");
     return {
       rows, parted, cost: text(cost), claim: claim === null ? null : text(claim), violated: [...violated].sort(),
       ended: [d, prime].map((run) => run.ended && run.ended.message), output: d.out.map(record), output_prime: prime.out.map(record),
-      draws: [...d.draws.values()].map((draw) => ({ key: draw.key, one_sided: draw.one_sided })),
+      draws: [...d.draws.values()].map((draw) => ({ key: draw.key, one_sided: draw.one_sided, step: draw.step && text(draw.step) })),
     };
   }
 
   // Whether the inputs are as declared; a sentence where they are not.
   function allowed(program, scenario) {
     const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : number(x));
-    const at = (data) => new Run(program, Object.fromEntries(Object.entries({ ...scenario.parameters, ...data }).map(([k, v]) => [k, read(v)])), () => ZERO);
+    const at = (data) => new Run(program, Object.fromEntries(Object.entries({ ...scenario.parameters, ...data }).map(([k, v]) => [k, read(v)])), null);
     const [d, prime] = [at(scenario.data), at(scenario.data_prime)];
-    for (const run of [d, prime]) for (const [clause, said] of program.clauses) if (!value(clause, run)) return `${said} does not hold`;
+    for (const run of [d, prime]) for (const [clause, said, name] of program.clauses) {
+      const indices = name !== null && Array.isArray(run.inputs[name]) ? run.inputs[name].map((_, i) => i) : [0];
+      for (const i of indices) {
+        run.bound = { i: Q(BigInt(i)) };
+        if (!value(clause, run)) return `${said} does not hold`;
+      }
+    }
     for (const q of program.queries) {
-      const most = value(q.sensitivity, d), name = q.names.join(", ");
-      const moves = q.names.flatMap((n) => d.list(n).map((x, i) => sub(prime.list(n)[i], x)));
-      if (moves.some((m) => cmp(abs(m), most) > 0)) return `an answer of ${name} moves by more than ${text(most)}`;
+      const name = q.names.join(", "), listed = (x) => (Array.isArray(x) ? x : [x]);
+      const pairs = q.names.flatMap((n) => listed(d.inputs[n]).map((x, i) => [x, listed(prime.inputs[n])[i], i]));
+      const here = (e, i) => { d.bound = { i: Q(BigInt(i)) }; return value(e, d); };
+      for (const [x, y, i] of pairs) for (const one of [x, y]) {
+        if (q.whole && one.d !== 1n) return `an answer of ${name} is no integer`;
+        if (q.lattice !== null && !multiple(one, here(q.lattice, i))) return `an answer of ${name} is no multiple of ${text(here(q.lattice, i))}`;
+        if (q.range !== null && (cmp(one, here(q.range[0], i)) < 0 || cmp(one, here(q.range[1], i)) > 0)) return `an answer of ${name} is outside of its range`;
+      }
+      const moves = pairs.map(([x, y]) => sub(y, x));
+      const most = (i) => here(q.sensitivity, i);
+      if (q.bound === "each" && moves.some((m, n) => cmp(abs(m), most(pairs[n][2])) > 0)) return `an answer of ${name} moves by more than ${text(most(0))}`;
+      if (q.bound === "total" && cmp(total(moves.map(abs)), most(0)) > 0) return `the answers of ${name} move by more than ${text(most(0))} in all`;
+      if (q.bound === "squares" && cmp(total(moves.map((m) => mul(m, m))), mul(most(0), most(0))) > 0) return `the squares of the moves of ${name} add up to too much`;
       const [ups, downs] = [1, -1].map((sign) => moves.filter((m) => cmp(m, ZERO) === sign).length);
       const count = { "0": ups + downs, "1": ups, "-1": downs };
       for (const [sign, limit] of q.limits) if (count[sign] > limit) return `too many answers of ${name} move`;

@@ -4,18 +4,27 @@ exactly on D and, with the aligned noise, on D'.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Never, TypeAlias
 
-from aligncheck.language.adjacencies import Bound
 from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import gathered_in_full, statements_in
-from aligncheck.meaning.interpreter import value_text, variable_text
-from aligncheck.meaning.scenario import Scenario
+from aligncheck.language.syntax.walk import gathered_in_full, names_in, renews, shifts_in, statements_in
+from aligncheck.meaning.interpreter import NoiseKey, value_text, variable_text
+from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
+from aligncheck.synthesis.runs import some_pairs
+from aligncheck.verdict import (
+    AlignmentFails,
+    Counterexample,
+    DearestRun,
+    Error,
+    FileResult,
+    Unknown,
+    Verified,
+)
 
 Json: TypeAlias = Any
 
@@ -24,9 +33,48 @@ class NotPlayableError(Exception):
     """The mechanism has something that a page does not run; the message says what."""
 
 
-def script() -> str:
-    """The interpreter, in JavaScript."""
-    return Path(__file__).with_name("playground.js").read_text("utf-8")
+def presets(result: FileResult, start: Mapping[str, Any]) -> Iterator[Json]:
+    """Where a reader begins: a run that fails, with both noise vectors where it takes two; the dearest run
+    that was found; `start`, a quiet one: lists `D` and `D_prime`, `noise`, and parameters, which are 1 where
+    it says nothing; or else any legal pair. Raises ScenarioError where `start` is none.
+    """
+    found: list[tuple[str, Scenario]] = []
+    match result.verdict:
+        case AlignmentFails(counterexample=Counterexample(scenario=first, second=None)):
+            found.append(("A run that fails", first))
+        case AlignmentFails(counterexample=Counterexample(scenario=first, second=Scenario() as second)):
+            found += [("The first of two noise vectors", first), ("The second", second)]
+        case Verified(dearest=DearestRun(scenario=most)):
+            found.append(("A run that costs most", most))
+        case AlignmentFails() | Verified() | Unknown() | Error():
+            pass
+    mechanism = None if isinstance(result.verdict, Error) else result.verdict.mechanism
+    if start and mechanism is not None:
+        found = [*found, ("A quiet run", _started(mechanism, start))]
+    elif mechanism is not None and not found:
+        found = [("A run", pair.scenario) for pair in some_pairs(mechanism, 1)]
+    yield from ({"label": label, "scenario": scenario_document(scenario)} for label, scenario in found)
+
+
+def _started(mechanism: n.Mechanism, start: Mapping[str, Any]) -> Scenario:
+    names = [name for item in mechanism.inputs if isinstance(item, n.Queries) for name in item.names]
+    values = {
+        i.name: Fraction(start.get(i.name, "1")) for i in mechanism.inputs if isinstance(i, n.Parameter)
+    }
+    data, prime = (
+        tuple((name, tuple(map(Fraction, start[side]))) for name in names) for side in ("D", "D_prime")
+    )
+    noise = tuple((_noise_key(key), Fraction(value)) for key, value in start.get("noise", {}).items())
+    scenario = Scenario(tuple(values.items()), data, prime, noise)
+    if reasons := check_scenario(mechanism, scenario):
+        raise ScenarioError(reasons)
+    return scenario
+
+
+def _noise_key(text: str) -> NoiseKey:
+    """`xi[3]` as the variable that it names."""
+    name, _, index = text.partition("[")
+    return name, int(index[:-1]) if index else None
 
 
 def program_document(source: Source, mechanism: n.Mechanism) -> Json:
@@ -67,46 +115,53 @@ class _Writer:
         self._mechanism = mechanism
         self._queries = [item for item in mechanism.inputs if isinstance(item, n.Queries)]
         self._public = {item.name for item in mechanism.inputs if not isinstance(item, n.Queries)}
-        self._inputs = self._public | {name for item in self._queries for name in item.names}
 
     def program(self) -> Json:
         mechanism = self._mechanism
         if not isinstance(mechanism.claim, n.Pure):
             _no("a claim in δ or ρ")
         for item in self._queries:
-            if item.adjacency.row.bound is not Bound.EACH or not item.vector:
-                _no("an adjacency that bounds no single answer of a list")
             if item.same_index is not None or item.same_direction is not None:
                 _no("answers that move with those of another line")
-            if item.lattice is not None or item.range is not None:
-                _no("answers on a lattice or in a range")
+            if item.sort is n.Sort.BOOL:
+                _no("answers that are truth values")
+        if any(map(renews, shifts_in(mechanism.align))):
+            _no("an alignment that puts something else in the place of a draw")
         drawn = {s.name for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
         return {
             "name": mechanism.name,
             "body": self._block(mechanism.body),
             "align": [self._item(item) for item in mechanism.align],
             "privacy": self._expr(mechanism.privacy),
-            "sets": sorted(gathered_in_full(mechanism.body)),
+            "sets": {name: self._expr(e) for name, e in gathered_in_full(mechanism.body).items()},
             "drawn": sorted(drawn),
             "clauses": [
-                [self._expr(item.where), unparse_expr(item.where)]
+                [self._expr(item.where), unparse_expr(item.where), self._list_of(item, item.where)]
                 for item in mechanism.inputs
                 if item.where is not None
             ],
             "queries": [
                 {
                     "names": item.names,
-                    "sensitivity": self._expr(item.sensitivity),
-                    "limits": item.adjacency.limits,
+                    "sensitivity": None if item.sensitivity is None else self._expr(item.sensitivity),
+                    "bound": item.adjacency.row.bound.value,
+                    "limits": [] if item.adjacency.free else item.adjacency.limits,
                     "one_way": item.adjacency.one_way,
+                    "whole": item.sort is n.Sort.INT,
+                    "lattice": None if item.lattice is None else self._expr(item.lattice),
+                    "range": None if item.range is None else self._exprs(item.range),
                 }
                 for item in self._queries
-                if item.sensitivity is not None
             ],
             "parameters": {
                 item.name: item.sort.value for item in mechanism.inputs if isinstance(item, n.Parameter)
             },
         }
+
+    def _list_of(self, item: n.Input, where: n.Expr) -> str | None:
+        """The list of whose indices a `where` clause speaks by `i`."""
+        named = item.names[0] if isinstance(item, n.Queries) else item.name
+        return named if "i" in names_in(where) - self._public else None
 
     # --- statements -----------------------------------------------------------------------------------------
 
@@ -130,15 +185,14 @@ class _Writer:
                 }
             case n.Sample(name=name, index=index, family=family, args=args):
                 row = family.row
-                if row.slope is not Slope.SCALE or row.lattice is not Lattice.NONE:
-                    _no(f"noise of the family {family.value}")
-                if row.moves is not Moves.BOTH:
+                if row.slope is not Slope.SCALE or row.moves is not Moves.BOTH:
                     _no(f"noise of the family {family.value}")
                 return {
                     "kind": "draw",
                     "name": name,
                     "index": None if index is None else self._expr(index),
                     "scale": self._expr(args[0]),
+                    "step": self._expr(args[1]) if row.lattice is Lattice.STEP else None,
                     "one_sided": family.one_sided,
                     "line": line,
                 }
@@ -167,8 +221,13 @@ class _Writer:
                 return {"kind": "break"}
             case n.Pass():
                 return {"kind": "pass"}
-            case n.While():
-                _no("`while`")
+            case n.While(test=test, body=body):
+                return {
+                    "kind": "while",
+                    "test": self._expr(test),
+                    "body": self._block(body),
+                    "line": self._line(test),
+                }
             case n.Invoke():
                 _no("calls")
             case n.Choose() | n.Logistic():
@@ -210,11 +269,6 @@ class _Writer:
     def _exprs(self, exprs: Sequence[n.Expr]) -> list[Json]:
         return [self._expr(one) for one in exprs]
 
-    def _input(self, name: str, primed: bool) -> None:
-        """On D' only what is an input is known before the run."""
-        if primed and name not in self._inputs:
-            _no(f"`{name}'` in an alignment")
-
     def _expr(self, expr: n.Expr) -> Json:
         match expr:
             case n.Number(value=value):
@@ -222,10 +276,8 @@ class _Writer:
             case n.Boolean(value=truth):
                 return ["truth", truth]
             case n.Name(ident=ident, primed=primed):
-                self._input(ident, primed)
                 return ["name", ident, primed]
             case n.Index(base=base, index=index, primed=primed):
-                self._input(base, primed)
                 return ["entry", base, self._expr(index), primed]
             case n.Call(function="len", args=(n.Name(ident=ident),)):
                 return ["length", ident]

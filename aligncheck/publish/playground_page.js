@@ -1,5 +1,5 @@
 // What the reader moves: sliders for inputs and noise, and both runs below them. Everything works from the keyboard.
-(() => {
+addEventListener("DOMContentLoaded", () => {
   const data = JSON.parse(document.getElementById("play-data").textContent);
   const $ = (id) => document.getElementById(id);
   const make = (tag, props = {}, ...inside) => {
@@ -8,18 +8,19 @@
     return it;
   };
   const { number, text } = aligncheck;
-  const STEP = 4; // quarters
-  const exactly = (quarters) => text(number(`${quarters}/${STEP}`));
-  const near = (exact) => { const q = number(exact); return Math.round(STEP * Number(q.n) / Number(q.d)); };
+  const fraction = (a) => { const q = number(a); return Number(q.n) / Number(q.d); };
+  const STEP = 4; // quarters, where nothing is said of a lattice
+  const exactly = (count, unit = `1/${STEP}`) => { const u = number(unit); return text(number(`${BigInt(count) * u.n}/${u.d}`)); };
+  const near = (exact, unit = `1/${STEP}`) => Math.round(fraction(exact) / fraction(unit));
   let at = 0, state = null, refused = {};
 
   const copy = (x) => JSON.parse(JSON.stringify(x));
   const current = () => data[at];
 
   // --- controls ----------------------------------------------------------------------------------------------
-  function slider(name, label, value, low, high, set) {
-    const shown = make("output", { textContent: value });
-    const input = make("input", { type: "range", id: name, min: Math.min(low, near(value)), max: Math.max(high, near(value)), step: 1, value: near(value) });
+  function slider(name, label, value, low, high, set, unit = undefined) {
+    const shown = make("output", { textContent: value }), at = near(value, unit);
+    const input = make("input", { type: "range", id: name, min: Math.min(low, at), max: Math.max(high, at), step: 1, value: at });
     input.setAttribute("aria-valuetext", value);
     input.addEventListener("input", () => {
       const exact = set(Number(input.value));
@@ -45,7 +46,7 @@
     box.replaceChildren();
     const { program } = current();
     const group = (title, ...inside) => box.append(make("fieldset", {}, make("legend", { textContent: title }), ...inside));
-    const parameters = Object.entries(state.parameters).map(([name, value]) => {
+    const parameters = Object.entries(state.parameters).filter(([name]) => name in program.parameters).map(([name, value]) => {
       const sort = program.parameters[name];
       if (sort === "bool") {
         const input = make("input", { type: "checkbox", id: `p-${name}`, checked: value });
@@ -59,17 +60,24 @@
       return it;
     });
     group("Public", ...parameters);
-    for (const name of program.queries.flatMap((q) => q.names)) {
-      const rows = [];
-      state.data[name].forEach((x, i) => {
-        rows.push(slider(`d-${name}-${i}`, `${name}[${i}] on D`, x, -16, 16, (v) => (state.data[name][i] = exactly(v))));
-        rows.push(slider(`e-${name}-${i}`, `${name}[${i}] on D'`, state.data_prime[name][i], -16, 16, (v) => (state.data_prime[name][i] = exactly(v))));
-      });
+    const lengthens = !Object.keys(state.parameters).some((name) => !(name in program.parameters)); // lists that go with the answers
+    for (const q of program.queries) for (const name of q.names) {
+      const rows = [], unit = q.whole ? "1" : undefined;
+      const side = (mark, label, data) => {
+        const one = (i, at, x, set) => rows.push(slider(`${mark}-${name}-${i}`, `${name}${at} on ${label}`, x, -16, 16, (v) => set(exactly(v, unit)), unit));
+        const it = data[name];
+        if (!Array.isArray(it)) one(0, "", it, (v) => (data[name] = v));
+        else return (i) => one(i, `[${i}]`, data[name][i], (v) => (data[name][i] = v));
+      };
+      const [left, right] = [side("d", "D", state.data), side("e", "D'", state.data_prime)];
+      if (!left) { group(`Answer ${name}`, ...rows); continue; }
+      state.data[name].forEach((_, i) => { left(i); right(i); });
+      if (!lengthens) { group(`Answers ${name}`, ...rows); continue; }
       const more = make("button", { type: "button", textContent: "One answer more" });
-      more.addEventListener("click", () => { for (const side of [state.data, state.data_prime]) side[name].push("0"); controls(); show(); more.focus(); $("play-more")?.focus(); });
-      more.id = "play-more";
+      more.addEventListener("click", () => { for (const side of [state.data, state.data_prime]) side[name].push("0"); controls(); show(); $(`play-more-${name}`).focus(); });
+      more.id = `play-more-${name}`;
       const fewer = make("button", { type: "button", textContent: "One fewer", disabled: state.data[name].length < 2 });
-      fewer.addEventListener("click", () => { for (const side of [state.data, state.data_prime]) side[name].pop(); controls(); show(); $("play-more").focus(); });
+      fewer.addEventListener("click", () => { for (const side of [state.data, state.data_prime]) side[name].pop(); controls(); show(); $(`play-more-${name}`).focus(); });
       group(`Answers ${name}`, ...rows, make("p", { className: "buttons" }, more, fewer));
     }
     const drawn = make("fieldset", { id: "play-noise" }, make("legend", { textContent: "Noise on D" }));
@@ -83,7 +91,8 @@
     for (const d of found.draws) {
       const value = state.noise[d.key] || "0", there = document.getElementById(`n-${d.key}`);
       if (there) continue;
-      box.append(slider(`n-${d.key}`, d.key, value, d.one_sided ? 0 : -32, 32, (v) => (state.noise[d.key] = exactly(v))));
+      const unit = d.step || undefined;
+      box.append(slider(`n-${d.key}`, d.key, value, d.one_sided ? 0 : -32, 32, (v) => (state.noise[d.key] = exactly(v, unit)), unit));
     }
   }
 
@@ -114,12 +123,12 @@
   }
 
   const more = (a, b) => { const [x, y] = [number(a), number(b)]; return x.n * y.d > y.n * x.d; };
-  const fraction = (a) => { const q = number(a); return Number(q.n) / Number(q.d); };
 
   const SAYS = {
     output: "the run on D' releases something else", cost: "the alignment costs more than the claim", support: "aligned noise leaves its support",
     scales: "a scale is not positive, or not the same on D and D'", draws: "the runs draw different numbers of variables",
-    fresh: "a variable is drawn twice", defined: "something is undefined",
+    fresh: "a variable is drawn twice", defined: "something is undefined", acyclic: "a draw depends on its own aligned value",
+    unknown: "this page cannot tell what the aligned noise is",
   };
 
   function show() {
@@ -154,7 +163,7 @@
 
   function choose(n) {
     at = n;
-    data.forEach((one, i) => { $(one.listing).hidden = i !== n; });
+    document.querySelectorAll("[data-played]").forEach((it, i) => { it.hidden = i !== n; });
     $("play-verdict").textContent = current().verdict;
     $("play-verdict").className = `verdict ${current().tone}`;
     const box = $("play-presets");
@@ -168,7 +177,7 @@
       for (let round = 0; round < 6; round++) { // what is drawn may lead to other draws
         for (const d of aligncheck.replay(current().program, state).draws) {
           const x = -2 * Math.log(1 - Math.random()) * (d.one_sided || Math.random() < 0.5 ? 1 : -1);
-          state.noise[d.key] = exactly(Math.round(STEP * x));
+          state.noise[d.key] = exactly(Math.round(STEP * x), d.step || undefined);
         }
       }
       controls();
@@ -179,10 +188,9 @@
   }
 
   const which = $("play-which");
+  $("play-choice").hidden = data.length < 2;
   data.forEach((one, n) => which.append(make("option", { value: n, textContent: one.title })));
   which.addEventListener("change", () => choose(Number(which.value)));
   $("play").hidden = false;
-  const asked = data.findIndex((one) => `#${one.name}` === location.hash);
-  which.value = Math.max(0, asked);
-  choose(Math.max(0, asked));
-})();
+  choose(0);
+});

@@ -5,8 +5,9 @@ A `Prose` is a sentence in which `code` stands between backticks; nothing in it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
@@ -120,8 +121,25 @@ class Beside:
     right: tuple[Block, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Playground:
+    """Mechanisms whose inputs and noise a reader moves, each as JSON (see `playground`)."""
+
+    programs: tuple[Mapping[str, Any], ...]
+
+
 Block: TypeAlias = (
-    Masthead | SectionHead | Paragraph | FactList | Grid | Listing | Theorem | ProofStep | BarChart | Beside
+    Masthead
+    | SectionHead
+    | Paragraph
+    | FactList
+    | Grid
+    | Listing
+    | Theorem
+    | ProofStep
+    | BarChart
+    | Beside
+    | Playground
 )
 
 

@@ -73,6 +73,7 @@ ORDER = (
     "commands",
     "api",
     "pytest_plugin",
+    "sphinx_plugin",
     "cli",
     "__main__",
 )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,39 +15,23 @@ from typing import Any
 import pytest
 
 from aligncheck.language.check import check
+from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.meaning import interpreter
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.interpreter import value_text, variable_text
 from aligncheck.meaning.replay import replay
-from aligncheck.meaning.scenario import Scenario, check_scenario
-from aligncheck.publish.playground import NotPlayableError, program_document, scenario_document, script
+from aligncheck.meaning.scenario import Scenario, numbers_of
+from aligncheck.publish import playground
+from aligncheck.publish.playground import NotPlayableError, program_document, scenario_document
 from aligncheck.report.numbers import recorded
+from aligncheck.synthesis.runs import pairs
 
 SPECS = Path(__file__).parents[2] / "specs"
-PLAYED = (
-    "svt",
-    "broken/isvt1",
-    "broken/isvt2",
-    "broken/isvt3",
-    "broken/isvt4",
-    "svt_with_gap",
-    "adaptive_svt_three",
-    "noisy_max",
-    "noisy_max_loop",
-    "broken/noisy_max_value",
-    "noisy_topk_gap_exp",
-    "broken/noisy_topk_gap_exp_published",
-    "hybrid_sparse_gap",
-    "hybrid_topk_gap_exp",
-    "broken/hybrid_sparse_undercharged",
-    "broken/noisy_min_exp",
-    "svt_monotone",
-    "broken/zero_scale",
-)
-EACH = 12
+SCRIPT = Path(playground.__file__).with_name("playground.js")
+EACH = 4
 SEEN = {"output", "support", "scales", "draws", "cost", "fresh", "defined"}
 """The conditions that the page knows."""
 
@@ -57,45 +43,18 @@ def mechanism_of(name: str) -> tuple[Source, nodes.Mechanism]:
 
 
 def scenarios(mechanism: nodes.Mechanism, chance: Random) -> list[Scenario]:
-    """Legal pairs with noise that makes no ties."""
-    found: list[Scenario] = []
-    noisy = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
-    while len(found) < EACH:
-        length = chance.randint(1, 4)
-        parameters = tuple(
-            (item.name, value_of(item, chance))
-            for item in mechanism.inputs
-            if isinstance(item, nodes.Parameter)
+    """Legal pairs with noise that makes no ties, where noise is continuous."""
+    smooth = {
+        s.name for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample) and not s.family.discrete
+    }
+    found = []
+    for pair in islice(pairs(mechanism), EACH):
+        noise = tuple(
+            (key, exact.add(value, Fraction(chance.randint(1, 96), 9797)) if key[0] in smooth else value)
+            for key, value in numbers_of(pair.scenario.noise).items()
         )
-        names = [name for item in mechanism.inputs if isinstance(item, nodes.Queries) for name in item.names]
-        data = tuple(
-            (name, tuple(Fraction(chance.randint(-8, 8), 4) for _ in range(length))) for name in names
-        )
-        prime = tuple(
-            (name, tuple(x + Fraction(chance.randint(-4, 4), 4) for x in values)) for name, values in data
-        )
-        if chance.random() < 0.3:  # one answer moves
-            first = (data[0][1][0] + Fraction(chance.randint(-4, 4), 4), *data[0][1][1:])
-            prime = ((data[0][0], first), *data[1:])
-        noise = []
-        for one in noisy:
-            least = 0 if one.family.one_sided else -300
-            for index in [None] if one.index is None else range(length):
-                noise.append(((one.name, index), Fraction(chance.randint(least, 300), 97)))
-        scenario = Scenario(parameters, data, prime, tuple(noise))
-        if not check_scenario(mechanism, scenario):
-            found.append(scenario)
+        found.append(replace(pair.scenario, noise=noise))
     return found
-
-
-def value_of(item: nodes.Parameter, chance: Random) -> Fraction | bool:
-    match item.sort:
-        case nodes.Sort.BOOL:
-            return chance.random() < 0.5
-        case nodes.Sort.INT:
-            return Fraction(chance.randint(1, 3))
-        case nodes.Sort.REAL:
-            return Fraction(chance.randint(1, 8), 4)
 
 
 def expected(mechanism: nodes.Mechanism, scenario: Scenario) -> dict[str, Any]:
@@ -134,18 +93,23 @@ def shown(step: interpreter.Step | None) -> str | None:
             raise AssertionError("no calls here")
 
 
-def test_the_page_runs_what_the_interpreter_runs(tmp_path: Path) -> None:
+def test_the_page_runs_what_the_interpreter_runs(tmp_path: Path, exhaustive: bool) -> None:
     if (node := shutil.which("node")) is None:
         pytest.skip("no node")
     chance = Random(17)
     cases, wanted = [], []
-    for name in PLAYED:
-        source, mechanism = mechanism_of(name)
-        program = program_document(source, mechanism)
+    for path in sorted(SPECS.rglob("*.dp"))[:: 1 if exhaustive else 3]:
+        name = str(path.relative_to(SPECS))[: -len(".dp")]
+        try:
+            source, mechanism = mechanism_of(name)
+            program = program_document(source, mechanism)
+        except (SpecError, NotPlayableError):
+            continue  # which are refused is told below
         for scenario in scenarios(mechanism, chance):
             cases.append({"program": program, "scenario": scenario_document(scenario)})
             wanted.append((name, scenario, expected(mechanism, scenario)))
-    (tmp_path / "it.js").write_text(script() + CALLED, "utf-8")
+    assert len({name for name, _, _ in wanted}) >= (120 if exhaustive else 40)
+    (tmp_path / "it.js").write_text(SCRIPT.read_text("utf-8") + CALLED, "utf-8")
     (tmp_path / "cases.json").write_text(json.dumps(cases), "utf-8")
     command = [node, "it.js", "cases.json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
@@ -177,11 +141,11 @@ console.log(JSON.stringify(out));
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("noisy_max_gap", "best'"),
+        ("count_or_sum", "another line"),
         ("adaptive_svt", "sqrt"),
         ("exponential_mechanism", "densities"),
         ("svt_with_gap_geometric", "noise of the family"),
-        ("local_report", "adjacency"),
+        ("adaptive_svt_merged", "calls"),
         ("delta/measured_until_spent", "a claim in δ or ρ"),
     ],
 )

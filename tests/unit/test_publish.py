@@ -111,7 +111,8 @@ def test_a_page_stands_by_itself_and_nothing_of_a_spec_is_markup(kind: str) -> N
     page = html_page(sheets()[kind])
     reader = Reader(page)
     assert not reader.open
-    assert "script" not in {tag for tag, _ in reader.tags}
+    scripts = [attrs for tag, attrs in reader.tags if tag == "script"]
+    assert scripts in ([], [{"type": "application/json", "id": "play-data"}, {}]), "of the sliders"
     targets = {value for _, attrs in reader.tags for key, value in attrs.items() if key in ("href", "src")}
     assert all(target and target.startswith("#") for target in targets)
     assert not re.search(r"url\(|@import|https?:", page)
