@@ -7,7 +7,7 @@ Trusted: VERIFIED is said here, and only of what the kernel accepted. All that i
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -19,10 +19,11 @@ from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
-from aligncheck.search.attempt import attempt, not_shown, refuse_default
+from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_default, too_many_paths
+from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.witness.composed import witnesses
-from aligncheck.search.witness.fit import guess, refined
-from aligncheck.search.witness.sift import HELPED, more_witnesses, sifted
+from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
+from aligncheck.search.witness.sift import sifted
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
@@ -96,30 +97,48 @@ class Judge:
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
             return tried.refuted(tried.shown)
-        first = witness = with_sorts(mechanism, guess(mechanism, tried.chosen, callees, called))
         try:
-            answer = decide(mechanism, witness, self._in_time)
-            for _ in range(ROUNDS):
-                other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
-                if other is None:
-                    break
-                witness, answer = other, decide(mechanism, other, self._in_time)
-            if isinstance(answer, Rejected) and answer.condition in HELPED:
-                accepted = self._composed(mechanism, callees)[0] if mechanism.uses else None
+            proposals = Proposals(mechanism, callees, effort, self._hopeless(tried), called)
+            witness, answer = self._decided(mechanism, proposals.tries())
+            if isinstance(answer, Rejected) and answer.condition in HELPED and mechanism.uses:
+                accepted = self._composed(mechanism, callees)[0]
                 if accepted is not None:
                     return accepted
-                for other in more_witnesses(mechanism, first, witness, self._in_time):
-                    said = decide(mechanism, other, self._in_time)
-                    if isinstance(said, Accepted):
-                        return Verified(mechanism, other, said)
         except OutOfTimeError:
             return _not_decided(mechanism)
+        except TooManyPathsError as error:
+            raise too_many_paths(mechanism, source, error) from None
         match answer:
             case Accepted():
                 return Verified(mechanism, witness, answer)
             case Rejected():
                 verified = partial(self._holds, source, callees) if self.explain and not called else None
-                return tried.failing(answer, self.search, verified)
+                return tried.failing(answer, witness, self.search, verified)
+
+    def _hopeless(self, tried: Attempt) -> Callable[[], bool]:
+        """Whether nothing is to be found; where that is explained, all that can be shown helps."""
+        return (lambda: False) if self.explain else tried.hopeless
+
+    def _decided(self, mechanism: Mechanism, tries: Tries) -> tuple[Witness, Accepted | Rejected]:
+        """The first witness that the kernel accepts; where it accepts none, what it says of the likeliest."""
+        first = self._refined(mechanism, next(tries))
+        tried = first
+        while isinstance(tried[1], Rejected):
+            try:
+                tried = self._refined(mechanism, tries.send(tried[1]))
+            except StopIteration:
+                return first
+        return tried
+
+    def _refined(self, mechanism: Mechanism, witness: Witness) -> tuple[Witness, Accepted | Rejected]:
+        """What the kernel says of a witness, changed as its answers suggest."""
+        answer = decide(mechanism, witness, self._in_time)
+        for _ in range(ROUNDS):
+            other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
+            if other is None:
+                break
+            witness, answer = other, decide(mechanism, other, self._in_time)
+        return witness, answer
 
     def _composed(
         self, mechanism: Mechanism, callees: Mapping[str, Witness]
@@ -138,13 +157,22 @@ class Judge:
         return None, answer
 
     def _holds(
-        self, source: Source, callees: Mapping[str, Witness], mechanism: Mechanism, effort: Effort
+        self,
+        source: Source,
+        callees: Mapping[str, Witness],
+        mechanism: Mechanism,
+        effort: Effort,
+        witness: Witness | None,
     ) -> bool:
-        """Whether a mechanism that calls the same ones is verified with such an effort."""
-        other = replace(self, limit=effort, explain=False, search=False, early=False)
+        """Whether a mechanism that calls the same ones is verified with such an effort: by a witness, or by
+        any that is found.
+        """
+        other = replace(self, limit=effort, explain=False, search=False, early=True)
         try:
+            if witness is not None:
+                return isinstance(decide(mechanism, witness, other._in_time), Accepted)
             return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
-        except SpecError:
+        except (SpecError, OutOfTimeError):
             return False
 
     def _in_time(self, formulas: object, satisfiable: bool, about: str) -> bool:

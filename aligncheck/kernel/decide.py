@@ -52,7 +52,7 @@ class Kernel(Inputs):
 
     def accepted(self, spec: n.Mechanism, witness: Witness) -> Callee:
         """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
-        judged(spec, witness, Decider(self.decider.confirm), Symbols())
+        self.judged_alone(spec, witness)
         inner = Kernel(spec, witness, self.decider, self.symbols)
         inner.rules, inner.functions, path = self.rules, self.functions, Path()
         inner.prepare_inputs(path)
@@ -69,6 +69,10 @@ class Kernel(Inputs):
             raise Reject("language", spec.claim.span, "a set in the claim of what is called")
         within = tuple((f, end(low), end(high)) for f, low, high in witness.within)
         return Callee(spec, inner, tuple(path.facts), tuple(claimed), end(witness.length), within)
+
+    def judged_alone(self, spec: n.Mechanism, witness: Witness) -> None:
+        """Judges a callee, with a solver and symbols of its own. Raises Reject."""
+        judged(spec, witness, Decider(self.decider.confirm), Symbols())
 
     def prepare_inputs(self, path: Path) -> None:
         """Symbols for functions, noise and inputs, and what is declared."""
@@ -94,7 +98,7 @@ class Kernel(Inputs):
         self.prepare_inputs(path)
         self.prepare_selections()
         self.prepare_loops()
-        self._hypotheses(path)
+        self.hypotheses(path)
         self._start(path)
         self._claim_in_range(path)
         self.block(self.spec.body, path, Exits(self._end, None), top=True)
@@ -112,7 +116,7 @@ class Kernel(Inputs):
         path.fact(Kind.TOLD, self.out.length >= 0)
         self.owe(path, self.later(self.witness.promises, path, self.spec.span))
 
-    def _hypotheses(self, path: Path) -> None:
+    def hypotheses(self, path: Path) -> None:
         """Rule 2: some inputs satisfy the declarations; a proof about none would prove nothing."""
         values: list[Term] = []
         for name, value in self.witness.sample:

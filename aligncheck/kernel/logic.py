@@ -110,7 +110,7 @@ def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
     return solver
 
 
-def _anew(ctx: Any, rounds: int, limit: int) -> Any:
+def fresh_solver(ctx: Any, rounds: int, limit: int) -> Any:
     """For one round of instances a solver that simplifies all first; for more, where it would take away terms
     that instances are made of, one that does not, and chooses cases by what the question needs.
     """
@@ -190,7 +190,7 @@ class Decider:
 
     def shows(self, facts: Facts, not_so: Term, rounds: int, limit: int) -> bool | None:
         """Whether facts contradict a formula, by a solver that knows no others."""
-        return self.contradict(_anew(not_so.ctx, rounds, limit), [*map(self.term, facts), not_so])
+        return self.contradict(fresh_solver(not_so.ctx, rounds, limit), [*map(self.term, facts), not_so])
 
     def contradict(self, solver: Any, formulas: list[Term]) -> bool | None:
         """Whether the formulas contradict each other; None if Z3 gave up before it was through."""

@@ -51,7 +51,7 @@ class Looping(Calling):
         entry = self._entry(stmt, hints, path)
         if bounds:
             path.values[brought[0]] = (bounds[0],) * len(self.runs)
-        self._establish(stmt, hints, path)
+        self.establish(stmt, hints, path)
         self.discharge(path)
         self._forget(stmt, path)
         here: Pairs = {}
@@ -61,7 +61,7 @@ class Looping(Calling):
             here[brought[0]] = (i,) * len(self.runs)
             path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
         path.values.update(here)
-        self._assume(stmt, hints, path)
+        self.assume(stmt, hints, path)
         paid = len(path.owed)
         self.owe(path, self.later(hints.later, path, stmt.span, number))
         self._remember(number, path)
@@ -76,7 +76,7 @@ class Looping(Calling):
             for formula, *_ in self.later(hints.later, p, stmt.span, number):
                 p.fact(Kind.TOLD, formula)
             self.pay(p, paid)
-            self._establish(stmt, hints, p)
+            self.establish(stmt, hints, p)
             self.discharge(p)
 
         def leave(p: Path) -> None:
@@ -109,16 +109,16 @@ class Looping(Calling):
 
     # --- induction ----------------------------------------------------------------------------------------
 
-    def _lines(self, stmt: n.For | n.While, hints: LoopWitness) -> list[tuple[Kind, n.Expr]]:
+    def lines(self, stmt: n.For | n.While, hints: LoopWitness) -> list[tuple[Kind, n.Expr]]:
         """The invariants: early ones, those of both runs, and the author's."""
         early = [(Kind.RUN, e) for e in hints.early]
         return early + [(Kind.PRIME, e) for e in (*hints.invariants, *stmt.invariants)]
 
-    def _establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
+    def establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         """That the invariants hold where the head is reached. Early ones follow from what is true of every
         run.
         """
-        for at, (kind, e) in enumerate(self._lines(stmt, hints)):
+        for at, (kind, e) in enumerate(self.lines(stmt, hints)):
             line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             try:
@@ -132,8 +132,8 @@ class Looping(Calling):
             else:
                 path.oblige("invariant", stmt.span, "an invariant of both runs", term, line)
 
-    def _assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
-        for kind, e in self._lines(stmt, hints):
+    def assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
+        for kind, e in self.lines(stmt, hints):
             mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
             scope = self.scope(mode, path, e.span)
             path.fact(kind, self.truth(e, scope))

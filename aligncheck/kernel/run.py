@@ -110,7 +110,7 @@ class Runner(Choosing):
             path.oblige("output", stmt.span, f"{stmt.tag}.{f.name} is the same on D'", one == other)
             if sort is not None:
                 path.fact(Kind.TOLD, self.out.fields[f.name](at) == one)
-            self._within(stmt, f.name, one, path)
+            self.emitted(stmt, f.name, one, path)
         there = self.out.tagged(at, (stmt.tag,))
         path.fact(Kind.TOLD, there)
         path.ghosts["$records"] = at + 1
@@ -118,7 +118,7 @@ class Runner(Choosing):
         path.ghosts[counted] = path.ghosts[counted] + 1
         path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
 
-    def _within(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
         """That a number in a record is within the bounds that callers may use."""
         scope, text = self.scope(Mode.CLAUSE, path, stmt.span), f"{stmt.tag}.{name} is within its bounds"
         for _, low, high in (each for each in self.witness.within if each[0] == name):

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.effort import Effort
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
@@ -40,21 +41,28 @@ from aligncheck.language.syntax.nodes import (
     Shift,
     Stmt,
     Unary,
+    While,
 )
 from aligncheck.language.syntax.unparse import unparse_expr, unparse_input, unparse_shift
-from aligncheck.language.syntax.walk import expressions_in, names_in, own_expressions, statements_in
+from aligncheck.language.syntax.walk import (
+    expressions_in,
+    names_in,
+    own_expressions,
+    parts_of,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.discharge.choose import Chosen
 from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.record_places import misplaced, uneven_rounds
 from aligncheck.search.relational import ir
-from aligncheck.search.relational.labels import Ledger
 from aligncheck.search.relational.spell import spell
 from aligncheck.search.relational.theory import Theory
 from aligncheck.search.small_changes import small_changes
+from aligncheck.search.witness.line_costs import resolved
 from aligncheck.search.witness.witness_json import expression
 
 _FACTORS = (
@@ -72,8 +80,8 @@ STEPS = 2_500
 """How much is done to find advice."""
 
 
-Verified: TypeAlias = Callable[[Mechanism, Effort], bool]
-"""Whether the kernel accepts a mechanism, with such an effort."""
+Verified: TypeAlias = Callable[[Mechanism, Effort, Witness | None], bool]
+"""Whether the kernel accepts a mechanism, with such an effort: with a witness, or with any that is found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +108,7 @@ class Failure:
 
 
 def advice_for(
-    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, whole: Effort
+    mechanism: Mechanism, witness: Witness | None, failure: Failure, verified: Verified, whole: Effort
 ) -> tuple[str, ...]:
     """Other claims, declarations and adjacencies under which this spec would be verified; no proof is tried
     under any that allows the run that was found failing. The clock of the `whole` ends it.
@@ -111,7 +119,7 @@ def advice_for(
         case Condition.COST:
             found += _other_scales(mechanism, failure, verified, effort)
             if not found:
-                found += _other_claims(mechanism, chosen, failure, verified, effort)
+                found += _other_claims(mechanism, witness, failure, verified, effort)
                 found += _repaired(mechanism, failure, verified, effort)
         case Condition.OUTPUT:
             found += _ties(mechanism, verified, effort)
@@ -139,10 +147,10 @@ def advice_for(
         found += _repaired(mechanism, failure, verified, effort)
     others = list(_other_adjacencies(mechanism))
     # The kernel may think about densities for long.
-    for name, changed in others[:1] if chosen is None and found else others:
+    for name, changed in others[:1] if witness is None and found else others:
         if effort.is_over:
             break
-        if failure.excluded(changed) and verified(changed, effort):
+        if failure.excluded(changed) and verified(changed, effort, None):
             found.append(f"verified for adjacency `{name.value}`")
     return tuple(found)
 
@@ -154,7 +162,7 @@ def _repaired(mechanism: Mechanism, failure: Failure, verified: Verified, effort
             return
         declared = change.changed.inputs != mechanism.inputs
         mended = failure.excluded(change.changed) if declared else not failure.fails(change.changed)
-        if mended and verified(change.changed, effort):
+        if mended and verified(change.changed, effort, None):
             yield f"verified {change.text}"
             return
 
@@ -174,7 +182,7 @@ def _ties(mechanism: Mechanism, verified: Verified, effort: Effort) -> Iterator[
     ]
     compared = [(drawn[name], e.over) for e in selections for name in sorted(names_in(e.body) & drawn.keys())]
     lattice = [(s, over) for s, over in compared if s.family.stepped]
-    if not lattice or not verified(_continuous(mechanism), effort):
+    if not lattice or not verified(_continuous(mechanism), effort, None):
         return
     sample, over = lattice[0]
     scale, step = sample.args
@@ -223,7 +231,7 @@ def _other_scales(
                 return replace(old, args=(new, *old.args[1:])) if s is old and isinstance(old, Sample) else s
 
             made = replace(mechanism, body=rewrite.statements(mechanism.body, changed))
-            if not effort.is_over and not failure.fails(made) and verified(made, effort):
+            if not effort.is_over and not failure.fails(made) and verified(made, effort, None):
                 shown, before = unparse_expr(other), unparse_expr(scale)
                 yield f"verified with the scale `{shown}` of `{sample.name}` in place of `{before}`"
                 return
@@ -254,7 +262,7 @@ def _other_places(
         mechanism, align=tuple(lines.get(item, item) for item in mechanism.align if isinstance(item, Shift))
     )
     whole = len(changed.align) == len(mechanism.align)
-    if lines and whole and not failure.fails(changed) and verified(changed, effort):
+    if lines and whole and not failure.fails(changed) and verified(changed, effort, None):
         for line, other in lines.items():
             yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
 
@@ -288,7 +296,7 @@ def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, eff
             changed = replace(
                 mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
             )
-            if not effort.is_over and not failure.fails(changed) and verified(changed, effort):
+            if not effort.is_over and not failure.fails(changed) and verified(changed, effort, None):
                 yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
                 return
 
@@ -319,7 +327,7 @@ def _declarations(
         for test in tests:
             narrower = _narrowed(item, test)
             changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            if not effort.is_over and failure.excluded(changed) and verified(changed, effort):
+            if not effort.is_over and failure.excluded(changed) and verified(changed, effort, None):
                 yield f"verified with `{unparse_input(narrower)}`"
                 return
 
@@ -392,44 +400,34 @@ def _read_at(mechanism: Mechanism, place: Span) -> frozenset[str]:
 
 
 def _other_claims(
-    mechanism: Mechanism, chosen: Chosen | None, failure: Failure, verified: Verified, effort: Effort
+    mechanism: Mechanism, witness: Witness | None, failure: Failure, verified: Verified, effort: Effort
 ) -> Iterator[str]:
     """The least multiple of the claim, and a parameter range, with which the mechanism is verified: those are
     tried of which the invariants show it, where there are any. No less is needed where the run costs as much.
     """
     theory = Theory(mechanism)
-    for factor, larger, most in _larger_claims(theory, chosen, failure.times):
-        if (chosen is None or _keeps(chosen, larger, most, (), effort)) and not effort.is_over:
+    for factor, larger, most in _larger_claims(theory, witness, failure.times):
+        if not effort.is_over:
             privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
             bound = None if most is None else _expression(most)
-            if verified(replace(mechanism, claim=Pure(privacy, bound)), effort):
+            if verified(replace(mechanism, claim=Pure(privacy, bound)), effort, witness):
                 how = "needs" if factor is not None and factor == failure.times else "verified for"
                 yield f"{how} `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
                 break
     for parameter in mechanism.inputs:
         if (
-            chosen is not None
+            witness is not None
+            and witness.loops
             and isinstance(parameter, Parameter)
             and parameter.sort.value != ir.TermSort.BOOL.value
         ):
-            value = theory.parameter(parameter.name)
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
-                given = ir.compare(op, value, ir.const(end))
-                possible = chosen.smt.satisfiable((given,), 500).model is not None
-                shown = possible and _keeps(chosen, theory.claim, theory.most, (given,), effort)
-                if shown and verified(_restricted(mechanism, parameter, op, end), effort):
+                if effort.is_over:
+                    return
+                narrower = _restricted(mechanism, parameter, op, end)
+                if failure.excluded(narrower) and verified(narrower, effort, witness):
                     yield f"verified where `{parameter.name} {op} {end}`"
                     return
-
-
-def _keeps(
-    chosen: Chosen, claim: ir.Term, most: ir.Term | None, given: tuple[ir.Term, ...], effort: Effort
-) -> bool:
-    """What `Chosen.keeps` says, at the expense of an effort."""
-    before = chosen.smt.effort.steps
-    shown = chosen.keeps(claim, most, given)
-    effort.spend(chosen.smt.effort.steps - before)
-    return shown
 
 
 def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int) -> Mechanism:
@@ -447,7 +445,7 @@ def _text(claim: ir.Term) -> str:
 
 
 def _larger_claims(
-    theory: Theory, chosen: Chosen | None, times: Fraction | None
+    theory: Theory, witness: Witness | None, times: Fraction | None
 ) -> Iterator[tuple[Fraction | None, ir.Term, ir.Term | None]]:
     """Claims to try instead, the least ones first, each with its bound where the spec gives one, and with how
     many times the claim it is. None is less than what a run was found to cost, so many `times` the claim.
@@ -459,12 +457,12 @@ def _larger_claims(
     factors = [each for each in _FACTORS if times is None or each >= times]
     if times is not None and times.denominator <= _MOST_PARTS:
         factors = sorted({times, *factors})
-    if chosen is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
+    if witness is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
         yield None, ir.scaled(claim, Fraction(2)), None if most is None else ir.scaled(most, Fraction(2))
     elif most is None:
         yield from ((factor, ir.scaled(claim, factor), None) for factor in factors)
         yield from ((None, canonical(ir.mul(claim, moved)), None) for moved in _sensitivities(theory))
-        yield from ((None, bound, None) for bound in _bounds_found(chosen))
+        yield from ((None, bound, None) for bound in _bounds_found(theory, witness))
     else:
         if times is None:
             yield from ((None, claim, ir.scaled(most, factor)) for factor in factors)
@@ -493,24 +491,40 @@ def _by_parameters(theory: Theory) -> Iterator[ir.Term]:
             yield theory.parameter(item.name)
 
 
-def _bounds_found(chosen: Chosen) -> Iterator[ir.Term]:
+def _bounds_found(theory: Theory, witness: Witness) -> Iterator[ir.Term]:
     """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest
     value.
     """
-    for cut in chosen.analysis.cuts:
-        if Ledger.COST not in cut.fresh:
-            continue
-        terms = chosen.invariants[cut.number]
-        greatest: dict[ir.Term, ir.Term] = {
-            t.left: t.right
-            for t in terms
-            if isinstance(t, ir.Cmp) and t.op == "<=" and isinstance(t.left, ir.Sym) and _is_public(t.right)
-        }
-        for t in terms:
-            if isinstance(t, ir.Cmp) and t.op == "<=" and t.left == cut.fresh[Ledger.COST].left:
-                bound = canonical(signed(ir.substitute(t.right, greatest), chosen.smt))
-                if _is_public(bound):
-                    yield bound
+    smt, found = Smt(theory), list[Expr]()
+    stmts = [s for s in statements_in(theory.mechanism.body) if isinstance(s, For | While)]
+    for stmt, loop in zip(stmts, witness.loops, strict=True):
+        greatest: dict[str, Expr] = {}
+        for e in loop.early:
+            if isinstance(e, Compare) and e.op in ("<=", "<"):  # `x + 1 <= n`: n at the end of the round
+                left = e.left.left if isinstance(e.left, Binary) and e.left.op == "+" else e.left
+                if isinstance(left, Name) and _public(e.right, theory):
+                    greatest[left.ident] = e.right
+        if isinstance(stmt, For) and stmt.index is not None:
+            over = stmt.over
+            greatest[stmt.index] = (
+                Call("len", (Name(over.base),)) if isinstance(over, OverQueries) else over.high
+            )
+        for e in loop.invariants:
+            if isinstance(e, Compare) and e.left == Name("alignment_cost"):
+                bound = resolved(e.right, greatest)
+                if _public(bound, theory):
+                    found.append(bound)
+    for bound in sorted(found, key=lambda e: any(isinstance(part, Call) for part in subexpressions(e))):
+        yield canonical(signed(theory.input_term(bound, None), smt))  # first those without lengths
+
+
+def _public(e: Expr, theory: Theory) -> bool:
+    """Whether an expression is made of parameters and of lengths."""
+    if isinstance(e, Call) and e.function == "len":
+        return True
+    if isinstance(e, Name):
+        return isinstance(theory.inputs.get(e.ident), Parameter)
+    return not isinstance(e, Index | Gather) and all(_public(part, theory) for part in parts_of(e))
 
 
 def signed(term: ir.Term, smt: Smt) -> ir.Term:

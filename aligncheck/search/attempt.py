@@ -6,13 +6,14 @@ Not trusted for VERIFIED, which is never said here. What is said to fail was rep
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.families import Moves, Slope
@@ -21,6 +22,7 @@ from aligncheck.language.syntax.nodes import (
     NOWHERE,
     Binary,
     Call,
+    Expr,
     For,
     Gather,
     Index,
@@ -35,15 +37,20 @@ from aligncheck.language.syntax.nodes import (
     Sort,
 )
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.walk import expressions_in, has_densities, names_in, statements_in
-from aligncheck.search.discharge.choose import Chosen, choose, paths_of
+from aligncheck.language.syntax.walk import (
+    expressions_in,
+    has_densities,
+    names_in,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.search.discharge.contradiction import contradiction, senseless
 from aligncheck.search.discharge.defaults import misplaced
-from aligncheck.search.relational.ir import Cmp, Fn, Nature, Term, atoms, subterms
-from aligncheck.search.relational.labels import AtHead, Ledger
+from aligncheck.search.relational.analysis import analyse
+from aligncheck.search.relational.hoist import hoisted
 from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.search.relational.paths import TooManyPathsError
-from aligncheck.search.relational.spell import spell
+from aligncheck.search.relational.theory import Theory
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
 from aligncheck.verdict import (
     AlignmentFails,
@@ -56,6 +63,7 @@ from aligncheck.verdict import (
 
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
+    from aligncheck.search.advice import Verified
     from aligncheck.search.discharge.counterexamples import FailingRun
     from aligncheck.search.discharge.exceeding import Exceeding
 
@@ -64,24 +72,34 @@ SEARCH_STEPS = 15_000
 
 
 def attempt(mechanism: Mechanism, source: Source, effort: Effort, early: bool = False) -> Attempt:
-    """What a search chooses for a proof, with such an effort; nothing where, `early`, a few runs show that
-    there is none.
-
-    Raises SpecError for programs with too many paths.
-    """
+    """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none."""
     if has_densities(mechanism.body):
-        return Attempt(mechanism, source, effort, None)
+        return Attempt(mechanism, source, effort)
     try:
-        paths = paths_of(mechanism)
-        shown = _shown(paths.theory.mechanism, effort) if early else None
-        chosen = choose(paths, effort) if shown is None else None
-        return Attempt(mechanism, source, effort, chosen, None, early, shown)
+        shown = _shown(hoisted(mechanism), effort) if early else None
+    except UnsupportedError:
+        shown = None
+    return Attempt(mechanism, source, effort, None, early, shown)
+
+
+def _refused(mechanism: Mechanism, source: Source) -> str | None:
+    """What would help a mechanism that the search for failing runs has no terms for. Raises SpecError."""
+    try:
+        refuse_contradiction(mechanism, source)
+    except UnsupportedError as error:
+        return error.advice or _CLAUSE_HELP
+    if has_densities(mechanism.body):
+        return None
+    try:
+        theory = Theory(hoisted(mechanism))
+        analyse(theory)
+        _ = theory.claim, theory.most  # which may speak of what there are no terms for
     except TooManyPathsError as error:
-        raise SpecError(source, _too_many_paths(mechanism, error)) from None
+        raise too_many_paths(mechanism, source, error) from None
     except UnsupportedError as error:
         in_program = any(s.span.start <= error.span.start < s.span.end for s in mechanism.body)
-        advice = error.advice or (_OWN_ASSIGNMENT if in_program else "")
-        return Attempt(mechanism, source, effort, None, advice)
+        return error.advice or (_OWN_ASSIGNMENT if in_program else "")
+    return None
 
 
 def _shown(mechanism: Mechanism, effort: Effort) -> FailingRun | None:
@@ -92,22 +110,25 @@ def _shown(mechanism: Mechanism, effort: Effort) -> FailingRun | None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What the search found for one mechanism: `chosen` is None for one that draws by densities, which needs
-    no choices, and for one that the search has no terms for. The kernel may have; `unsupported` says what
-    would help. A few runs were looked at if `early`; `shown` is one that leaves nothing for the kernel to
-    accept.
+    """What is known of one mechanism before the kernel is asked. `unsupported` says what would help one that
+    the search for failing runs has no terms for; the kernel may have. A few runs were looked at if `early`;
+    `shown` is one that leaves nothing for the kernel to accept. `witness` is the last one that was tried.
     """
 
     mechanism: Mechanism
     source: Source
     effort: Effort
-    chosen: Chosen | None
     unsupported: str | None = None
     early: bool = False
     shown: FailingRun | None = None
+    witness: Witness | None = None
 
     def failing(
-        self, answer: Rejected, search: bool, verified: Callable[[Mechanism, Effort], bool] | None
+        self,
+        answer: Rejected,
+        witness: Witness,
+        search: bool,
+        verified: Verified | None,
     ) -> Verdict:
         """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN. With `verified`,
         which says whether another mechanism would be, with an effort, the former comes with advice.
@@ -115,11 +136,13 @@ class Attempt:
         Raises SpecError for contradictory `where` clauses (rule 2; where the kernel accepts, it has found
         inputs that satisfy them), and for clauses of the inputs that make no sense.
         """
-        try:
-            refuse_contradiction(self.mechanism, self.source)
-        except UnsupportedError as error:
-            unsupported = error.advice or _CLAUSE_HELP
-            return replace(self, chosen=None, unsupported=unsupported)._unknown(answer, verified)
+        unsupported = _refused(self.mechanism, self.source)
+        known = replace(self, unsupported=unsupported, witness=None if self._by_densities else witness)
+        vars(known).update({k: v for k, v in vars(self).items() if k == "_by_runs"})
+        return known._judged(answer, search, verified)
+
+    def _judged(self, answer: Rejected, search: bool, verified: Verified | None) -> Verdict:
+        """The same, once all is known."""
         if self.unsupported is None:
             _refuse_bad_clause(self.mechanism, self.source)
             found = self._violation(answer) if search else None
@@ -133,13 +156,27 @@ class Attempt:
         from aligncheck.search.discharge.exceeding import find_exceeding
 
         first = condition_named(answer.condition)
-        if self.chosen is None:
+        if self._by_densities:
             return find_exceeding(self.mechanism, first, self.effort)
-        named = self.chosen.theory.mechanism  # with a name for each selection
-        shown = None if self.early else _shown(named, self.effort)
+        named = hoisted(self.mechanism)  # with a name for each selection
+        shown = None if self.early else self._by_runs
         first = first if shown is None else shown.condition
         found = find_violation(named, first, self.effort.part(steps=SEARCH_STEPS))
         return found if shown is None or (found is not None and found.condition is first) else shown
+
+    @cached_property
+    def _by_runs(self) -> FailingRun | None:
+        """What a few runs violate, if no proof gets around it."""
+        if self._by_densities:
+            return None
+        try:
+            return _shown(hoisted(self.mechanism), self.effort)
+        except UnsupportedError:
+            return None
+
+    def hopeless(self) -> bool:
+        """Whether a few runs leave nothing for the kernel to accept."""
+        return not self.early and self._by_runs is not None
 
     def refuted(self, shown: FailingRun) -> Verdict:
         """The verdict on what a run `shown` violates, without more.
@@ -153,7 +190,7 @@ class Attempt:
         self,
         found: FailingRun | Exceeding,
         answer: Rejected | None,
-        verified: Callable[[Mechanism, Effort], bool] | None,
+        verified: Verified | None,
     ) -> AlignmentFails:
         from aligncheck.search.advice import Failure, advice_for
         from aligncheck.search.discharge.exceeding import Exceeding
@@ -172,7 +209,7 @@ class Attempt:
         advice: tuple[str, ...] = ()
         if verified is not None:
             failure = Failure(found.condition, at, failing, times)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.effort)
+            advice = advice_for(self.mechanism, self.witness, failure, verified, self.effort)
         return AlignmentFails(
             self.mechanism,
             found.condition,
@@ -180,13 +217,13 @@ class Attempt:
             Label(at),
             None if isinstance(found, Exceeding) else found.counterexample,
             reports,
-            _invariants(self.chosen),
+            _invariants(self.witness),
             advice,
             densities=found.example if isinstance(found, Exceeding) else None,
             help=None if advice else self._help(found.condition, at),
         )
 
-    def _unknown(self, answer: Rejected, verified: Callable[[Mechanism, Effort], bool] | None) -> Unknown:
+    def _unknown(self, answer: Rejected, verified: Verified | None) -> Unknown:
         """The kernel's own reason."""
         from aligncheck.search.advice import Failure, advice_for
 
@@ -195,14 +232,14 @@ class Attempt:
         may_help = condition in (Condition.DEFINED, Condition.SCALES) and not self._by_densities
         if verified is not None and condition is not None and may_help:
             failure = Failure(condition, answer.place)
-            advice = advice_for(self.mechanism, self.chosen, failure, verified, self.effort)
+            advice = advice_for(self.mechanism, self.witness, failure, verified, self.effort)
         return Unknown(
             self.mechanism,
             condition,
             answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
             Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
-            _invariants(self.chosen),
+            _invariants(self.witness),
             help=advice[0] if advice else self._unknown_help(condition, answer.place, answer.reason),
         )
 
@@ -223,7 +260,7 @@ class Attempt:
             )
         if reason.endswith("the claim is within its bound"):
             return f"{_BOUND_HELP}; of a logarithm only 1 - 1/x <= ln(x) <= x - 1 is known"
-        bounds = [line for line in _invariants(self.chosen) if "alignment_cost <= " in line]
+        bounds = [line for line in _invariants(self.witness) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
         loop, _, bound = bounds[0].partition(": ")
@@ -312,12 +349,16 @@ def refuse_default(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def _too_many_paths(mechanism: Mechanism, error: TooManyPathsError) -> Diagnostic:
-    return Diagnostic(
-        "too-many-paths",
-        f"the program has more than {error.args[0]} paths",
-        Label(mechanism.span),
-        help="split the mechanism, or merge branches that only assign",
+def too_many_paths(mechanism: Mechanism, source: Source, error: Exception) -> SpecError:
+    """The error for a program with more paths than its argument."""
+    return SpecError(
+        source,
+        Diagnostic(
+            "too-many-paths",
+            f"the program has more than {error.args[0]} paths",
+            Label(mechanism.span),
+            help="split the mechanism, or merge branches that only assign",
+        ),
     )
 
 
@@ -525,32 +566,19 @@ def _times(found: Replay) -> Fraction | None:
     return cost / claim if cost > claim > 0 else None
 
 
-def _invariants(chosen: Chosen | None) -> tuple[str, ...]:
-    """The invariants that were found, in the spec's words."""
-    from aligncheck.search.advice import signed
-
-    if chosen is None:
-        return ()
+def _invariants(witness: Witness | None) -> tuple[str, ...]:
+    """The invariants that were found: what tells most comes first."""
+    loops = witness.loops if witness is not None else ()
     return tuple(
-        f"loop {number}: {spell(signed(term, chosen.smt))}"
-        for number, terms in chosen.invariants.items()
-        for term in sorted(terms, key=_rank)
-        if _tells(term)
+        f"loop {number}: {unparse_expr(line)}"
+        for number, loop in enumerate(loops, 1)
+        for line in sorted((*loop.invariants, *loop.early), key=_rank)
+        if not any(x.startswith(("$drawn_", "$dense_")) for x in names_in(line))
     )
 
 
-def _tells(term: Term) -> bool:
-    """Whether a person learns something: not so where two loops' counters have one name in the spec, nor of
-    what has no value, a quotient by the number 0.
-    """
-    if any(isinstance(part, Fn) and part.name == "undefined" for part in subterms((term,))):
-        return False
-    return not (isinstance(term, Cmp) and spell(term.left) == spell(term.right))
-
-
-def _rank(term: Term) -> int:
-    """Invariants that tell most come first: costs, then distances, then the rest."""
-    found = atoms((term,))
-    if any(isinstance(a.label, AtHead) and a.label.key is Ledger.COST for a in found):
+def _rank(line: Expr) -> int:
+    """Costs, then distances, then the rest."""
+    if "alignment_cost" in names_in(line):
         return 0
-    return 1 if any(a.kind in (Nature.DISTANCE, Nature.DRIFT) for a in found) else 2
+    return 1 if any(isinstance(e, Name | Index) and e.primed for e in subexpressions(line)) else 2

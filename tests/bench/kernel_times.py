@@ -24,10 +24,8 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.search.attempt import attempt
 from aligncheck.search.witness.enough import with_needs
-from aligncheck.search.witness.fit import guess, refined
-from aligncheck.search.witness.sorting import with_sorts
+from aligncheck.search.witness.fit import Proposals, refined
 from aligncheck.search.witness.witness_json import written
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -59,7 +57,7 @@ def row(path: Path) -> str:
     far = time.monotonic() + 600
     spec, callees = Judge(far, False, False).with_callees(check(source, parse(source)), source)
     start = time.process_time()
-    witness = with_sorts(spec, guess(spec, attempt(spec, source, Effort(600)).chosen, callees))
+    witness = next(Proposals(spec, callees, Effort(600), lambda: False).tries())
     searching = time.process_time() - start
     tried = 0
     while True:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 
 from aligncheck import judge as judging
-from aligncheck.effort import Effort
 from aligncheck.judge import judge
+from aligncheck.kernel.answer import Line
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -24,11 +24,10 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import shifts_in, statements_in
-from aligncheck.search import attempt
-from aligncheck.search.discharge import houdini
 from aligncheck.search.discharge.smt import Answer, Reply, Smt
-from aligncheck.search.relational import candidates
-from aligncheck.search.relational.ir import FALSE, ZERO, lt
+from aligncheck.search.witness.candidates import Candidates, Group
+from aligncheck.search.witness.fit import Proposals
+from aligncheck.search.witness.sieve import Sieve
 from aligncheck.search.witness.witness_json import expression
 from aligncheck.trusted import RUNNING, TRUSTED, counted, is_trusted
 from aligncheck.verdict import Verified
@@ -78,43 +77,34 @@ def all_is_proved(patch: Patch) -> None:
     patch.setattr(Smt, "implied", lambda *_, **__: Reply(Answer.VALID, None))
 
 
-def chooses_nothing(patch: Patch) -> None:
-    def chosen(mechanism: n.Mechanism, source: Source, effort: Effort, early: bool) -> attempt.Attempt:
-        return attempt.Attempt(mechanism, source, effort, None, "nothing was tried")
-
-    patch.setattr(judging, "attempt", chosen)
+def everything_is_proved(patch: Patch) -> None:
+    """Whatever the search asks about lines holds."""
+    patch.setattr(Sieve, "proof", lambda self, facts, *_: (facts, 0))
 
 
 def everything_is_an_invariant(patch: Patch) -> None:
-    def run(self: Any, given: Any, enough: Any) -> Any:
-        loops = [cut.number for cut in self.analysis.cuts if cut.loop is not None]
-        pools = {k: candidates.Pool(self.analysis, self.analysis.cuts[k]) for k in loops}
-        return {k: (*p.values(), *p.equal_distances(), *p.costs()) for k, p in pools.items()}
+    def add(self: Sieve, lines: Iterable[Line], one_by_one: bool = False) -> None:
+        self.kept |= set(lines) - self.collected.senseless
 
-    patch.setattr(houdini.Houdini, "run", run)
+    patch.setattr(Sieve, "add", add)
+
+
+def _candidates(patch: Patch, *texts: str) -> None:
+    lines = [expression(text) for text in texts]
+    for name in ("values", "draws", "same_values", "distances"):
+        patch.setattr(Candidates, name, lambda self: [Group(True, (line,)) for line in lines])
+    for name in ("costs", "owed"):
+        patch.setattr(Candidates, name, lambda self: lines)
 
 
 def candidates_are_false(patch: Patch) -> None:
     """Whatever is tried contradicts itself, and is confirmed."""
     everything_is_an_invariant(patch)
-    for name in ("values", "equal_distances", "costs"):
-        patch.setattr(candidates.Pool, name, lambda self: [FALSE, lt(ZERO, ZERO)])
+    _candidates(patch, "false", "0 < 0")
 
 
 def candidates_are_none(patch: Patch) -> None:
-    for name in ("values", "equal_distances", "costs"):
-        patch.setattr(candidates.Pool, name, lambda self: [])
-
-
-def what_is_false_is_an_invariant(patch: Patch) -> None:
-    def run(self: Any, given: Any, enough: Any) -> Any:
-        return {cut.number: (FALSE,) for cut in self.analysis.cuts if cut.loop is not None}
-
-    patch.setattr(houdini.Houdini, "run", run)
-
-
-def what_is_false_is_assumed(patch: Patch) -> None:
-    patch.setattr(houdini, "premises", lambda *_: (FALSE,))
+    _candidates(patch)
 
 
 def _witness(
@@ -125,9 +115,10 @@ def _witness(
     def sabotage(patch: Patch) -> None:
         said = tuple(map(expression, lines))
 
-        def guess(spec: n.Mechanism, chosen: Any, callees: Any, called: bool = False) -> Witness:
+        def tries(proposals: Proposals) -> Iterator[Witness]:
+            spec, callees = proposals.spec, proposals.callees
             loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
-            return Witness(
+            yield Witness(
                 tuple(LoopWitness(said, said) for _ in loops),
                 route,
                 promises=() if promise is None else (expression(promise),),
@@ -135,7 +126,7 @@ def _witness(
                 callees=callees,
             )
 
-        patch.setattr(judging, "guess", guess)
+        patch.setattr(Proposals, "tries", tries)
         patch.setattr(judging, "refined", lambda *_: None)
 
     return sabotage
@@ -153,30 +144,19 @@ def nothing_is_refused(patch: Patch) -> None:
 
 SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
     "language.check": {"refuses nothing": nothing_is_refused},
-    "search.attempt": {
-        "chooses nothing": chooses_nothing,
-        "sees no contradiction": _gives((), "aligncheck.search.attempt.contradiction"),
-    },
-    "search.discharge": {
-        "all is proved": all_is_proved,
-        "everything is an invariant": everything_is_an_invariant,
-        "chooses what is false": what_is_false_is_an_invariant,
-    },
-    "search.obligations": {
-        "assumes what is false": what_is_false_is_assumed,
-        "asks nothing": _gives([], "aligncheck.search.discharge.choose.within_claim"),
-    },
-    "search.relational": {
-        "candidates contradict": candidates_are_false,
-        "no candidates": candidates_are_none,
-        "one word": spells_one_word,
-    },
+    "search.attempt": {"sees no contradiction": _gives((), "aligncheck.search.attempt.contradiction")},
+    "search.discharge": {"all is proved": all_is_proved},
+    "search.relational": {"one word": spells_one_word},
     "language.syntax.wording": {
         "says nothing": _gives(
             None, *(f"{SYNTAX}.{at}" for at in ("parse.diagnosis", "build.scope_fault", "build.nearest"))
         ),
     },
     "search.witness": {
+        "everything is proved": everything_is_proved,
+        "everything is an invariant": everything_is_an_invariant,
+        "candidates contradict": candidates_are_false,
+        "no candidates": candidates_are_none,
         "says what is false": _witness("acyclic", "false"),
         "promises what is false": _witness("acyclic", promise="false"),
         "costs nothing": _witness("acyclic", "alignment_cost <= 0", cost="0"),
@@ -188,6 +168,7 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
 
 NEVER_BEFORE_VERIFIED = {
     "search.advice": "what would pass instead",
+    "search.obligations": "what a run has to violate",
     "search.small_changes": "changes of a line, each verified before it is said",
     "search.rewrites": "what can be written in place of what the kernel has no rule for",
     "search.record_places": "which record of the output a line means, said as advice",
@@ -212,8 +193,7 @@ def test_saboteurs_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     right = PROJECT / "specs" / "svt_with_gap.dp"
     assert verified(right)
     for part, how in (
-        ("search.attempt", "chooses nothing"),
-        ("search.relational", "no candidates"),
+        ("search.witness", "no candidates"),
         ("search.witness", "costs nothing"),
     ):
         with monkeypatch.context() as patch:

@@ -102,31 +102,6 @@ def test_no_false_proof_with_exponentials(hypotheses: list[Tree], goal: Tree, wo
 
 
 @SETTINGS
-@given(
-    st.lists(FUNCTIONS, max_size=2),
-    st.lists(st.one_of(FUNCTIONS, POLYNOMIAL), min_size=2, max_size=4),
-    st.data(),
-    worlds(legal=True),
-)
-def test_no_false_survivor(
-    hypotheses: list[Tree], claims: list[Tree], data: st.DataObject, world: World
-) -> None:
-    assumed = [term_of(true_here(h, world)) for h in hypotheses]
-    wrong = data.draw(st.lists(st.booleans(), min_size=len(claims), max_size=len(claims)))
-    asked: dict[Term, Term] = {}
-    refuted: set[Term] = set()
-    for tree, false in zip(claims, wrong, strict=True):
-        here = true_here(tree, world)
-        claim = term_of(("not", here) if false else here)
-        asked[claim] = claim
-        if false:
-            refuted.add(claim)
-    proved, open_ = Smt(theory()).survivors(assumed, asked, MILLISECONDS)
-    assert not refuted & set(proved)
-    assert not set(proved) & set(open_)
-
-
-@SETTINGS
 @given(st.lists(st.one_of(FUNCTIONS, TRANSCENDENTAL), min_size=1, max_size=3), worlds(legal=True))
 def test_every_fact_that_is_added_holds(trees: list[Tree], world: World) -> None:
     for fact in Facts(theory()).about([canonical(term_of(tree)) for tree in trees]):

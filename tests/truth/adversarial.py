@@ -37,7 +37,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import statements_in
-from aligncheck.search.witness.fit import without
+from aligncheck.search.witness.found import without
 from aligncheck.search.witness.sorting import Sorting
 from aligncheck.search.witness.witness_json import expression, written
 from aligncheck.verdict import Verified

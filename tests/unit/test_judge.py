@@ -262,8 +262,8 @@ def test_what_is_said_does_not_depend_on_how_busy_the_machine_is(monkeypatch: py
     def said(path: str) -> tuple[object, ...]:
         result = verify_file(path, Options(timeout=300)).verdict
         assert isinstance(result, AlignmentFails)
-        shown = result.counterexample and result.counterexample.scenario
-        return result.message, result.primary, shown, result.advice, result.help
+        # Which one of several runs Z3 gives depends on what it was asked before.
+        return result.message, result.primary, result.advice, result.help
 
     paths = [f"specs/broken/{name}.dp" for name in ("isvt2", "noisy_max_half_noise", "svt_off_by_one")]
     quiet = [said(path) for path in paths]

@@ -15,14 +15,11 @@ from aligncheck.search.relational.ir import (
     ONE,
     TRUE,
     ZERO,
-    And,
     App,
     Nature,
-    Not,
     Term,
     TermSort,
     add,
-    and_,
     const,
     div,
     eq,
@@ -113,7 +110,6 @@ def test_a_step_limit_makes_it_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("aligncheck.search.discharge.smt.STEPS_PER_MILLISECOND", 1)
         assert answer(HARD, milliseconds=1) is Answer.UNKNOWN
-        assert smt().survivors([], {X: HARD, Y: HARD}, 8) == ([], [X, Y])
     assert answer(HARD, milliseconds=3000) is Answer.VALID
 
 
@@ -121,35 +117,6 @@ def test_a_deadline_in_the_past_makes_it_unknown() -> None:
     late = smt(effort=Effort(seconds=-1))
     assert late.implied((), lt(ZERO, A), 1000).answer is Answer.UNKNOWN
     assert late.satisfiable((lt(ZERO, A),), 1000).answer is Answer.UNKNOWN
-    proved, open_ = late.survivors((), {ZERO: lt(ZERO, A), ONE: le(ZERO, A)}, 1000)
-    assert proved == []
-    assert set(open_) == {ZERO, ONE}
-
-
-def test_survivors_are_the_implied_claims() -> None:
-    claims = {term: term for term, _ in VALID[:4]} | {term: term for term, _ in NOT_VALID[:4]}
-    hypotheses = [lt(X, Y), lt(Y, ZERO)]
-    proved, _ = smt().survivors(hypotheses, claims, 400)
-    refuted = {NOT_VALID[0][0], NOT_VALID[1][0], NOT_VALID[2][0], NOT_VALID[3][0]}
-    assert set(proved) == {term for term, _ in VALID[:4]}
-    assert not refuted & set(proved)
-
-
-def test_a_negated_conjunction_does_not_smuggle_in_its_parts() -> None:
-    """Once `not (a and b)` made a and b hypotheses, and everything survived."""
-    claims: dict[Term, Term] = {
-        X: Not(And((lt(const(3), X), lt(Y, ZERO)))),
-        Y: Not(And((lt(X, const(2)), lt(ZERO, Y)))),
-        A: lt(A, ZERO),
-        B: and_([lt(X, const(5)), lt(Y, const(5))]),
-    }
-    assert smt().survivors([], claims, 400)[0] == []
-
-
-def test_one_claim_is_no_help_for_another() -> None:
-    claims: dict[Term, Term] = {X: lt(X, ZERO), Y: lt(X, ONE)}
-    assert smt().survivors([], claims, 400)[0] == []
-    assert smt().survivors([lt(X, const(Fraction(1, 2)))], claims, 400)[0] == [Y]
 
 
 def test_a_model_satisfies_what_was_asked() -> None:

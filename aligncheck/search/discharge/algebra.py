@@ -6,7 +6,7 @@ subterms are atoms (symbols, and functions that are no polynomials) and cancels 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
-from aligncheck.language.internal import InternalError
 from aligncheck.search.relational.ir import (
     ZERO,
     Add,
@@ -225,43 +224,6 @@ def parameter_content(form: Quotient, is_parameter: Callable[[Term], bool]) -> P
         if common.is_constant():
             return None
     return common
-
-
-def common_unit(terms: Iterable[Term]) -> Term | None:
-    """The greatest quotient over parameters of which all terms are multiples by polynomials, if any."""
-    forms = [quotient(t) for t in terms]
-    atoms = tuple(sorted({a for f in forms for a in f.atoms}, key=order_key))
-    if not forms:
-        return None
-    tops = [quotient_over(f, atoms)[0] for f in forms]
-    bottoms = [quotient_over(f, atoms)[1] for f in forms]
-    whole = bottoms[0]
-    for b in bottoms[1:]:
-        whole = whole * b / whole.gcd(b)
-    common = None
-    for top, bottom in zip(tops, bottoms, strict=True):
-        scaled_top = top * (whole / bottom)
-        common = scaled_top if common is None else common.gcd(scaled_top)
-    if common is None:
-        raise InternalError("a quotient without a denominator")
-    return Div(polynomial_term(common, atoms), polynomial_term(whole, atoms))
-
-
-def quotient_over(form: Quotient, atoms: tuple[Term, ...]) -> tuple[Poly, Poly]:
-    """Numerator and denominator in the ring over more atoms."""
-    context = fmpq_mpoly_ctx.get([f"x{i}" for i in range(len(atoms))], Ordering.lex)
-    places = [atoms.index(a) for a in form.atoms]
-
-    def moved(poly: Poly) -> Poly:
-        found = {}
-        for exponents, number in poly.terms():
-            full = [0] * len(atoms)
-            for place, e in zip(places, exponents, strict=True):
-                full[place] = int(e)
-            found[tuple(full)] = number
-        return context.from_dict(found)
-
-    return moved(form.numerator), moved(form.denominator)
 
 
 def _as_term(value: Quotient) -> Term:

@@ -7,7 +7,7 @@ the machine is; seconds are only a second fence.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -22,12 +22,8 @@ from aligncheck.search.discharge.facts import Facts
 from aligncheck.search.discharge.translate import Translator
 from aligncheck.search.discharge.z3build import (
     add_all,
-    boolean,
     context,
-    either,
-    is_true_in,
     limit,
-    negation,
     steps_of,
 )
 from aligncheck.search.relational import ir
@@ -150,90 +146,6 @@ class Smt:
         answer = _answer(self._check(solver, milliseconds))
         model = self._model(solver.model(), self.full) if answer is Answer.INVALID else None
         return Reply(answer, model)
-
-    def survivors(
-        self,
-        hypotheses: Iterable[ir.Term],
-        claims: Mapping[ir.Term, ir.Term],
-        milliseconds: int,
-        nonlinear: set[ir.Term] | None = None,
-    ) -> tuple[list[ir.Term], list[ir.Term]]:
-        """The keys of the claims that are implied, and of those that neither proof nor counterexample was
-        found for.
-
-        First the claims that follow in the linear abstraction are taken out, without and then with what
-        selections over sets mean (those in `nonlinear` are not tried; those that fail are added); then, for
-        the others, one full solver is kept and each counterexample drops every claim that it refutes, until
-        there is none. A disjunction of many nonlinear questions is often harder than each of them, so the
-        full solver gives up early and leaves the rest to the caller.
-        """
-        assumed = [self.normal(h) for h in hypotheses]
-        goals = {key: self.normal(claim) for key, claim in claims.items()}
-        if ir.FALSE in assumed:
-            return list(goals), []
-        if self._late():
-            return [], list(goals)
-        known = nonlinear if nonlinear is not None else set()
-        tried = {k: goal for k, goal in goals.items() if k not in known}
-        proved: list[ir.Term] = []
-        for sets in (False, True) if self.facts.has_sets else (True,):
-            if tried:
-                terms = [*assumed, *self.facts.about([*assumed, *goals.values()], sets=sets)]
-                shown, rest = self._filtered(self.linear, terms, tried, milliseconds, True)
-                proved += shown
-                tried = {k: tried[k] for k in rest}
-        known.update(tried)
-        hard = {k: goal for k, goal in goals.items() if k in known}
-        if not hard:
-            return proved, []
-        terms = [*assumed, *self.facts.about([*assumed, *goals.values()])]
-        if not self._has_many_cases(terms):
-            milliseconds //= 8
-        more, left = self._filtered(self.full, terms, hard, milliseconds, False)
-        return [*proved, *more], left
-
-    def _filtered(
-        self,
-        translator: Translator,
-        terms: list[ir.Term],
-        goals: dict[ir.Term, ir.Term],
-        milliseconds: int,
-        abstract: bool,
-    ) -> tuple[list[ir.Term], list[ir.Term]]:
-        """Claims that hold together, and, if `abstract`, the ones that a counterexample seemed to refute,
-        else the ones that were still open when the solver gave up.
-        """
-        left = dict(goals)
-        doubtful: list[ir.Term] = []
-        flags = {key: boolean(f"wrong{i}") for i, key in enumerate(left)}
-        against: dict[ir.Term, Any] = {}
-        formulas = self._formulas(translator, terms)
-        for key, goal in goals.items():
-            against[key], *sides = translator.assertion(ir.not_(goal))
-            formulas += [either([negation(flags[key]), against[key]]), *sides]
-        formulas.append(either(list(flags.values())))
-        general = self._has_many_cases(terms)
-        solver = self._solver(translator, formulas, general)
-        while left:
-            result = self._check(solver, milliseconds)
-            if result == z3.unsat:
-                return list(left), doubtful
-            if result != z3.sat and not abstract and not general:
-                general = True  # not from what the other solver holds by now, which may have lost some of it
-                solver = self._solver(translator, formulas, general)
-                continue
-            if result != z3.sat:
-                return [], [*doubtful, *left]
-            found = solver.model()
-            wrong = [k for k in left if is_true_in(found, flags[k]) or is_true_in(found, against[k])]
-            if not wrong:
-                return [], [*doubtful, *left]
-            for key in wrong:
-                formulas.append(negation(flags[key]))
-                add_all(solver, formulas[-1:])
-                del left[key]
-            doubtful += wrong if abstract else []
-        return [], doubtful
 
     def _formulas(self, translator: Translator, terms: Collection[ir.Term]) -> list[Any]:
         """The formulas that together say that terms hold, each once."""

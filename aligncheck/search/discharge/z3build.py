@@ -180,12 +180,3 @@ def steps_of(solver: Any) -> int:
     counts = solver.statistics()  # the one that is wanted is among the last
     found = map(counts.__getitem__, reversed(range(len(counts))))
     return next((int(value) for key, value in found if key == "rlimit count"), 0)
-
-
-def is_true_in(model: Any, formula: Any) -> bool:
-    """Whether a model decides that a formula is true; what it leaves open is not."""
-    where = context().ref()
-    value = (z3.Ast * 1)()
-    if not z3core.Z3_model_eval(where, model.model, formula.ast, False, value):
-        return False
-    return bool(z3core.Z3_get_bool_value(where, value[0]) == z3.Z3_L_TRUE)

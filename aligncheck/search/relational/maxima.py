@@ -194,11 +194,6 @@ def selection_of(atom: ir.Sym | ir.App) -> str | None:
     return label.selection if isinstance(label, OfSelection) else None
 
 
-def is_extremum(atom: ir.Term) -> bool:
-    """Whether an atom stands for a maximum or a minimum."""
-    return isinstance(atom, ir.Sym) and atom.kind is ir.Nature.EXTREMUM
-
-
 def needs_no_arguments(meaning: Gathered, span: Span) -> None:
     """What a set is must be one thing throughout a run wherever a symbol without arguments stands for it.
 
@@ -281,10 +276,6 @@ class Registry:
         """
         meaning = self.meaning_of(symbol) if isinstance(symbol, ir.Sym) else None
         return None if meaning is None else meaning.parts
-
-    def is_noisy(self, symbol: ir.Sym) -> bool:
-        """Whether noise may enter the value of a maximum's symbol."""
-        return not is_settled(symbol, self.hidden_in)
 
     @property
     def is_empty(self) -> bool:

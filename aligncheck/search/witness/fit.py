@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
-from aligncheck.kernel.answer import Line, Rejected
+from aligncheck.effort import Effort
+from aligncheck.kernel.answer import Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
-from aligncheck.search.discharge.choose import Chosen
-from aligncheck.search.discharge.guarantees import (
-    bounds_by_densities,
-    bounds_of_fields,
-    length_by_densities,
-    length_of_output,
-)
+from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
+from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import guessed, measures
 from aligncheck.search.witness.line_costs import costs_of
+from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
+from aligncheck.search.witness.sorting import with_sorts
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
@@ -70,50 +69,72 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
     return any("alignment_cost" in names_in(line) for line in loop.invariants[at - len(loop.early) :][:1])
 
 
-def without(witness: Witness, lines: set[Line]) -> Witness:
-    """The witness without some lines; an early one that is no fact of every run may still be one of both
-    runs.
+HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "scales", "defined")
+"""Conditions that further lines may help to show."""
+
+Tries: TypeAlias = Generator[Witness, Rejected, None]
+"""Witnesses to try: each is asked for with what the kernel says of the last one."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """What is tried for a mechanism, with witnesses for those of what it calls; if it is `called` itself,
+    with promises of the records to its callers. It is `hopeless` where a run leaves nothing to accept.
     """
-    loops = []
-    for k, loop in enumerate(witness.loops):
-        early = [e for at, e in enumerate(loop.early) if (k, "early", at) not in lines]
-        start = len(loop.early)
-        both = [e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) not in lines]
-        later = [e for at, e in enumerate(loop.later) if (k, "later", at) not in lines]
-        loops.append(replace(loop, early=tuple(early), invariants=tuple(both), later=tuple(later)))
-    return replace(witness, loops=tuple(loops))
+
+    spec: n.Mechanism
+    callees: Mapping[str, Witness]
+    effort: Effort
+    hopeless: Callable[[], bool]
+    called: bool = False
+
+    def tries(self) -> Tries:
+        """All, the likely ones first, each once. Raises TooManyPathsError."""
+        seen: list[Witness] = []
+        made = self._all()
+        said: Rejected | None = None
+        while True:
+            try:
+                witness = made.send(said) if said is not None else next(made)
+            except StopIteration:
+                return
+            if witness in seen:
+                continue
+            seen.append(witness)
+            said = yield witness
+            if said.condition not in HELPED:
+                return
+
+    def _all(self) -> Tries:
+        base = with_sorts(self.spec, replace(guessed(self.spec), callees=self.callees))
+        if has_densities(self.spec.body):
+            yield _by_densities(self.spec, base) if self.called else base
+            return
+        groups = [i for i in self.spec.inputs if isinstance(i, n.Queries)]
+        # What a line costs at most does not tell how far the answers moved.
+        moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
+        both = (costs_of(self.spec), tuple[n.Expr | None, ...]())
+        start, said = base, None
+        for at, costs in enumerate(dict.fromkeys(both[::-1] if moves else both)):
+            for found in found_lines(self.spec, replace(base, costs=costs), self.effort, self.hopeless):
+                start = found.witness if at == 0 else start
+                if found.paid or at == 0:
+                    said = yield self._promised(found.witness)
+            if self.hopeless():
+                return
+            if said is not None and said.condition != "cost":
+                break  # how the cost is counted changes nothing
+        more = with_more(self.spec, start)
+        for costs in dict.fromkeys((costs_where_they_differ(self.spec), more.costs, ())):
+            said = yield self._promised(shown_lines(self.spec, replace(more, costs=costs), self.effort))
+            if said.condition != "cost":
+                return
+
+    def _promised(self, witness: Witness) -> Witness:
+        return with_promises(self.spec, witness, self.effort) if self.called else witness
 
 
-def guess(
-    spec: n.Mechanism,
-    chosen: Chosen | None,
-    callees: Mapping[str, Witness],
-    called: bool = False,
-) -> Witness:
-    """The first witness to try, with those of what it calls; if it is `called` itself, with promises of the
-    records to its callers.
-    """
-    witness = guessed(spec, chosen)
-    named = {x for loop in witness.loops for e in loop.invariants for x in names_in(e)}
-    moves = any(x.startswith(("$differing_", "$moved_", "$down_", "$up_")) for x in named)
-    # What a line costs at most does not tell how far the answers moved.
-    witness = replace(witness, callees=callees, costs=() if moves else costs_of(spec))
-    return _with_promises(spec, chosen, witness) if called else witness
-
-
-def _with_promises(spec: n.Mechanism, chosen: Chosen | None, witness: Witness) -> Witness:
-    """The witness with what callers may want to know of the records."""
-    if chosen is not None:
-        length, bounds = length_of_output(chosen), bounds_of_fields(chosen)
-    elif has_densities(spec.body):
-        length, bounds = length_by_densities(spec), bounds_by_densities(spec)
-    else:
-        return witness
-    loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
-    made = []
-    for loop, kept in zip(loops, witness.loops, strict=True):
-        index = loop.index if isinstance(loop, n.For) else None
-        more = [n.Compare("==", n.Name("$records"), n.Name(index))] if index is not None else []
-        made.append(replace(kept, early=(*kept.early, *more)))
-    within = tuple((b.field, b.low, b.high) for b in bounds)
-    return replace(witness, loops=tuple(made), length=length, within=within)
+def _by_densities(spec: n.Mechanism, witness: Witness) -> Witness:
+    """The same for a mechanism that draws by densities and has no loop."""
+    within = tuple((b.field, b.low, b.high) for b in bounds_by_densities(spec))
+    return replace(witness, length=length_by_densities(spec), within=within)

@@ -251,6 +251,16 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
     return reach
 
 
+def moved_at_most(group: n.Queries) -> n.Expr | None:
+    """How far one answer moves at most: its sensitivity, or from one end of its range to the other."""
+    if group.sensitivity is not None or group.range is None:
+        return group.sensitivity
+    low, high = group.range
+    if isinstance(low, n.Number) and isinstance(high, n.Number):
+        return n.Number(high.value - low.value)
+    return high if low == NOTHING else n.Binary("-", high, low)
+
+
 def _differ_by_run(one: n.Expr, other: n.Expr, gathers: Mapping[str, n.Gather]) -> bool:
     """Whether two expressions are one on D and on D'."""
     return one != other and _shape(one, gathers) == _shape(other, gathers)
@@ -279,7 +289,9 @@ def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
 
 def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
     """The sensitivity of an answer that a term is, at the answer's own index, which declarations call `i`."""
-    if group.sensitivity is None or not isinstance(term, n.Index) or not isinstance(term.index, n.Name):
+    if group.sensitivity is None:
+        return moved_at_most(group)
+    if not isinstance(term, n.Index) or not isinstance(term.index, n.Name):
         return group.sensitivity
     return _at(group.sensitivity, "i", term.index)
 

@@ -1,6 +1,6 @@
 """Lines that are tried where the first witness does not do, read off the text of the spec.
 
-Nothing here needs to be believed: those that the kernel does not show are left out (`sift`).
+Nothing here needs to be believed: those that the kernel does not show are left out (`found`).
 """
 
 from __future__ import annotations

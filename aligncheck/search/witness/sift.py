@@ -5,8 +5,7 @@ Nothing here needs to be believed: what is left is put to the kernel itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from aligncheck.kernel.answer import Line, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
@@ -16,29 +15,10 @@ from aligncheck.kernel.state import Obligation
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.search.witness.fit import without
-from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
+from aligncheck.search.witness.found import without
 
-HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "scales", "defined")
-"""Conditions that further lines may help to show."""
 ROUNDS = 8
 """So often lines are left out."""
-
-
-def more_witnesses(spec: n.Mechanism, witness: Witness, last: Witness, confirm: Confirm) -> Iterator[Witness]:
-    """The witness with more lines, and with what makes loops end in the `last` one; the cost is counted by
-    lines, or as it is.
-    """
-    ends = (one.measure for one in last.loops)
-    loops = tuple(replace(one, measure=end) for one, end in zip(witness.loops, ends, strict=True))
-    more = with_more(spec, replace(witness, loops=loops))
-    apart = costs_where_they_differ(spec)
-    for costs in dict.fromkeys((apart, more.costs, ())):
-        found = sifted(spec, replace(more, costs=costs), confirm)
-        if isinstance(found, Witness):
-            yield found
-        elif found.condition != "cost":
-            return
 
 
 def sifted(spec: n.Mechanism, witness: Witness, confirm: Confirm) -> Witness | Rejected:

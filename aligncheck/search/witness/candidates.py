@@ -1,0 +1,630 @@
+"""Candidates for the lines of a witness, read off the text of the program.
+
+Nothing here needs to be believed: a wrong candidate costs time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
+from aligncheck.search.witness.line_costs import resolved
+from aligncheck.search.witness.stretches import ONE, RECORDS, Passage, Stretches
+from aligncheck.search.witness.totals import Amount, added, total
+
+ZERO = n.Number(Fraction(0))
+COST = n.Name("alignment_cost")
+MANY = 120
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lines of which each says all that those after it say; `early`: of every run on D."""
+
+    early: bool
+    lines: tuple[n.Expr, ...]
+
+
+def less(one: n.Expr, other: n.Expr) -> n.Expr:
+    """At most."""
+    return n.Compare("<=", one, other)
+
+
+def equal(one: n.Expr, other: n.Expr) -> n.Expr:
+    """The same."""
+    return n.Compare("==", one, other)
+
+
+def either(*ways: n.Expr) -> n.Expr:
+    """One of these."""
+    return n.Logic("or", ways)
+
+
+def implied(test: n.Expr, e: n.Expr) -> n.Expr:
+    """Where the test holds."""
+    no = test.operand if isinstance(test, n.Unary) else n.Unary("not", test)
+    return either(no, e)
+
+
+def counted(test: n.Expr) -> n.Expr:
+    """1 where it holds, else 0."""
+    return n.Conditional(test, ONE, ZERO)
+
+
+def negative(e: n.Expr) -> n.Expr:
+    """The number below 0."""
+    return total(e).times(Fraction(-1)).expression()
+
+
+class Candidates:
+    """For one loop."""
+
+    def __init__(self, spec: n.Mechanism, stretches: Stretches, k: int) -> None:
+        self.spec, self.all, self.k = spec, stretches, k
+        self.stmt = stretches.loops[k]
+        self.rounds, self.entries = stretches.rounds[k], stretches.entries[k]
+        self.changed = stretches.changed(k)
+        self.variables = [x for x in self.changed if x[0] != "$"]
+        self.at = n.Name(stretches.index_of(k))
+        body = list(walk.statements_in(spec.body))
+        self.noise = {s.name for s in body if isinstance(s, n.Sample)}
+        self.groups = [i for i in spec.inputs if isinstance(i, n.Queries)]
+        self.private = {x for g in self.groups for x in g.names}
+        self.given = {x: self._starts(x) for x in (*self.changed, self.at.ident)}
+        self.steps = {x: self._steps(x) for x in (*self.changed, self.at.ident)}
+
+    # --- what the text tells ------------------------------------------------------------------------------
+
+    def _starts(self, x: str) -> list[n.Expr]:
+        if x == self.at.ident:
+            return [self._low] if isinstance(self.stmt, n.For) else []
+        found = [self.all.at_entry(self.k, w, x) for w in self.entries]
+        return list(dict.fromkeys(total(e).expression() for e in found if e is not None))
+
+    @property
+    def _low(self) -> n.Expr:
+        over = self.stmt.over if isinstance(self.stmt, n.For) else None
+        return over.low if isinstance(over, n.OverRange) else ZERO
+
+    def _steps(self, x: str) -> list[Amount]:
+        return [total(w.value(x)) - total(n.Name(x)) for w in self.rounds]
+
+    def noisy(self, e: n.Expr) -> bool:
+        """Whether a draw is in an expression, or an answer."""
+        if isinstance(e, n.Call) and e.function == "len":
+            return False
+        own = {getattr(e, "ident", ""), getattr(e, "base", "")} & (self.noise | self.private)
+        return bool(own) or isinstance(e, n.Gather) or any(map(self.noisy, walk.parts_of(e)))
+
+    def stable(self, e: n.Expr) -> bool:
+        """Whether the loop changes nothing in it."""
+        return not walk.names_in(e) & {*self.changed, self.at.ident}
+
+    def fixed(self, x: str) -> bool:
+        """Whether every round adds a public number that stays the same."""
+        steps = [s.expression() for s in self.steps[x]]
+        return bool(steps) and all(self.stable(s) and not self.noisy(s) for s in steps)
+
+    def start(self, x: str) -> n.Expr | None:
+        """The value at the entry, if it is one, and public."""
+        found = self.given[x]
+        return found[0] if len(found) == 1 and not self.noisy(found[0]) else None
+
+    @property
+    def counters(self) -> list[str]:
+        """What grows by fixed amounts."""
+        found = [x for x in (self.at.ident, *self.changed) if self.fixed(x) and self.start(x) is not None]
+        return [x for x in found if any(s.parts for s in self.steps[x])]
+
+    @property
+    def tests(self) -> list[n.Expr]:
+        """What the rounds ask, of what no draw is in, at the head."""
+        found: dict[n.Expr, None] = {}
+        for way in (*self.rounds, *self.all.leaving[self.k]):
+            for test, _ in way.tests:
+                if not self.noisy(test) and not _reads_output(test):
+                    found[test] = None
+        return list(found)
+
+    # --- values -------------------------------------------------------------------------------------------
+
+    def values(self) -> Iterator[Group]:
+        """Of the program's own values."""
+        yield from (Group(True, (e,)) for e in self._truths())
+        for test in self.tests:
+            if isinstance(test, n.Compare):
+                for op, left, right in _orders(test):
+                    more = (less(left, n.Binary("+", right, ONE)),) if op == "<=" else ()
+                    yield Group(True, (n.Compare("<", left, right), less(left, right), *more))
+            else:
+                yield Group(True, (test,))
+                yield Group(True, (n.Unary("not", test),))
+        for x in self.variables:
+            name, start = n.Name(x), self.start(x)
+            if start is not None:
+                yield Group(True, (less(start, name),))
+                yield Group(True, (less(name, start),))
+            if start != ZERO:
+                yield Group(True, (n.Compare("<", ZERO, name), less(ZERO, name)))
+        records = self.start(RECORDS) if RECORDS in self.changed else None
+        if records is not None:
+            yield Group(True, (less(n.Name(RECORDS), records),))
+            yield from self._each_time(records)
+        yield from self._relations()
+        yield from self._holders()
+
+    def _each_time(self, records: n.Expr) -> Iterator[Group]:
+        """Which rounds left a record: all, up to a test."""
+        rounds = total(self.at) - total(self._low)
+        as_many = equal(n.Name(RECORDS), (total(records) + rounds).expression())
+        for test in self.tests if isinstance(self.stmt, n.For) else ():
+            yield Group(True, (either(test, as_many),))
+            yield Group(True, (implied(test, as_many),))
+
+    def _truths(self) -> Iterator[n.Expr]:
+        if not isinstance(self.stmt, n.For):
+            return
+        first = equal(self.at, self._low)
+        for x in self.variables:
+            if any(isinstance(e, n.Boolean) for e in self.given[x]):
+                yield equal(n.Name(x), first)
+                yield equal(n.Name(x), n.Compare("<", self._low, self.at))
+
+    def _relations(self) -> Iterator[Group]:
+        """What grows in step, or at most as fast."""
+        for one, other in combinations(self.counters, 2):
+            tags = sum(x.startswith("$count_") for x in (one, other))
+            if tags == 2 or (tags and {RECORDS, self.at.ident} & {one, other}):
+                continue
+            x0, y0 = self.start(one), self.start(other)
+            if x0 is None or y0 is None:
+                continue
+            x, y = (total(n.Name(one)) - total(x0)), (total(n.Name(other)) - total(y0))
+            pairs = list(zip(self.steps[one], self.steps[other], strict=True))
+            ratios = [a.over(b) for a, b in pairs if a.parts and b.parts]
+            if not ratios:
+                continue
+            y = y * ratios[0]
+            if self.at.ident == one or (one != RECORDS and other == RECORDS):
+                x, y = y, x
+            left, right = x.expression(), y.expression()
+            if all(a == b * ratios[0] for a, b in pairs):
+                yield Group(True, (equal(left, right),))
+            else:
+                yield Group(True, (less(left, right),))
+                yield Group(True, (less(right, left),))
+
+    def _holders(self) -> Iterator[Group]:
+        """Variables that hold the index of some round."""
+        if not isinstance(self.stmt, n.For):
+            return
+        first = equal(self.at, self._low)
+        for x in self.held:
+            name = n.Name(x)
+            yield Group(True, (either(n.Compare("<", name, self.at), first),))
+            yield Group(True, (less(self._low, name), either(less(self._low, name), first)))
+            start = self.start(x)
+            for side in (name, n.Name(x, True)):
+                if isinstance(start, n.Number | n.Unary):
+                    yield Group(side == name, (equal(equal(side, start), first),))
+                yield Group(side == name, (either(n.Compare("<", side, self.at), first),))
+
+    @property
+    def held(self) -> list[str]:
+        """Variables that some round sets to the index of the loop."""
+        return [x for x in self.variables if any(w.values.get(x) == self.at for w in self.rounds)]
+
+    # --- draws --------------------------------------------------------------------------------------------
+
+    def draws(self) -> Iterator[Group]:
+        """Which draws were made where a round starts."""
+        inner = [s for s in walk.statements_in(self.stmt.body) if isinstance(s, n.Sample)]
+        for s in inner:
+            if s.index is None:
+                continue
+            drawn = n.Name(f"$drawn_{s.name}")
+            ints = [n.Name(x) for x in self.counters if x[0] != "$" and x != self.at.ident]
+            same = [equal(drawn, s.index)] if self.stable_but_index(s.index) else []
+            latest = [equal(n.Binary("-", drawn, ONE), v) for v in ints]
+            exact = (*same, *latest, *(equal(drawn, v) for v in ints))
+            for e in (s.index, self.at, n.Binary("+", s.index, ONE)):
+                yield Group(True, (*exact, less(drawn, e)))
+            yield Group(True, (n.Name(f"$dense_{s.name}"),))
+
+    def stable_but_index(self, e: n.Expr) -> bool:
+        """Whether it is made of what there is at the head."""
+        return walk.names_in(e) <= {*self.changed, self.at.ident, *(i for i in self._inputs())}
+
+    def _inputs(self) -> Iterator[str]:
+        for item in self.spec.inputs:
+            yield from item.names if isinstance(item, n.Queries) else (item.name,)
+
+    # --- distances ----------------------------------------------------------------------------------------
+
+    def same_values(self) -> Iterator[Group]:
+        """What both runs agree on."""
+        yield from (Group(False, (equal(n.Name(x, True), n.Name(x)),)) for x in self.variables)
+
+    def distances(self) -> Iterator[Group]:
+        """How far variables are apart."""
+        for x in self.variables:
+            d = n.Binary("-", n.Name(x, True), n.Name(x))
+            forms = self._forms(x)
+            yield Group(False, tuple(equal(d, f) for f in forms))
+            for f in dict.fromkeys((*forms, ZERO)):
+                for t in self.tests:
+                    for test in (t, n.Unary("not", t)):
+                        yield Group(False, (implied(test, equal(d, f)),))
+            bounds = self.sizes
+            for alike in _multiples(bounds):
+                yield Group(False, tuple(less(d, b) for b in alike))
+                yield Group(False, tuple(less(negative(b), d) for b in alike))
+            yield Group(False, (less(ZERO, d),))
+            yield Group(False, (less(d, ZERO),))
+            yield from self._phases(d, bounds)
+            yield from self._walked(d, n.Call("abs", (d,)))
+        for x, y in list(combinations(self.variables, 2))[:6]:
+            apart = [n.Binary("-", n.Name(each, True), n.Name(each)) for each in (x, y)]
+            size = n.Binary("+", *(n.Call("abs", (each,)) for each in apart))
+            yield from self._sizes_walked(size)
+
+    def _forms(self, x: str) -> list[n.Expr]:
+        """What a variable's distance is where it comes from."""
+        found: dict[n.Expr, None] = {}
+        for way in (*self.entries, *self.rounds):
+            value = way.values.get(x)
+            if value is not None:
+                apart = self.apart(value, way)
+                if apart is not None and apart.parts:
+                    e = apart.expression()
+                    if not self.noisy(e) and not any(_primed(p) for p in walk.subexpressions(e)):
+                        found[self.all.told(self.k, way.origin, e) if way in self.entries else e] = None
+        return list(found)[:4]
+
+    def apart(self, e: n.Expr, way: Passage) -> Amount | None:
+        """How far a value is on D' from D: answers have primes there, draws move by their lines."""
+        moved = {d.stmt.name: d for d in way.draws}
+
+        def other(part: n.Expr) -> n.Expr:
+            x = part.ident if isinstance(part, n.Name) else part.base if isinstance(part, n.Index) else ""
+            if x in moved:
+                on = [line for line, _ in moved[x].cases[0] if self._on(line, way)]
+                return added([total(part), *(self._moves(line, part) for line in on)]).expression()
+            if isinstance(part, n.Name) and (x in self.private or x in self.variables):
+                return n.Name(x, True)
+            if isinstance(part, n.Index) and x in self.private:
+                return n.Index(x, part.index, True)
+            return walk.with_parts(part, tuple(other(p) for p in walk.parts_of(part)))
+
+        return total(other(e)) - total(e)
+
+    def _on(self, line: n.Shift, way: Passage) -> bool:
+        return line.guard is None or way.truth(line.guard) is not False
+
+    def _moves(self, line: n.Shift, part: n.Expr) -> Amount:
+        value = line.value
+        if isinstance(line.index, n.Name) and isinstance(part, n.Index):
+            value = resolved(value, {line.index.ident: part.index})
+        return total(value).times(Fraction(-1 if line.op == "-=" else 1))
+
+    @property
+    def sizes(self) -> list[n.Expr]:
+        """Public numbers that may bound a distance."""
+        found = [g.sensitivity for g in self.groups if g.sensitivity is not None]
+        found += [total(s).times(Fraction(2)).expression() for s in found]
+        shifts = [line.value for line in self.all.lines]
+        for value in shifts:
+            found += [e for e in [_size(value)] if e is not None]
+        for x in self.variables:
+            found += [n.Number(abs(s.number)) for s in self.steps[x] if s.number]
+        claim = self.spec.most or self.spec.privacy
+        for line, cost in zip(self.all.lines, self.all.costs, strict=True):
+            drawn = next(
+                (
+                    s
+                    for s in walk.statements_in(self.spec.body)
+                    if isinstance(s, n.Sample) and s.name == line.name
+                ),
+                None,
+            )
+            if cost is not None and drawn is not None:
+                found.append((total(claim) * total(drawn.args[0])).expression())
+        return [e for e in dict.fromkeys(found) if self.stable(e) and not self.noisy(e)][:8]
+
+    @property
+    def named(self) -> list[n.Expr]:
+        """The indices with which guards of the alignment compare that of the loop."""
+        found: dict[n.Expr, None] = {}
+        for line in self.all.lines:
+            own = line.index if isinstance(line.index, n.Name) else None
+            for e in walk.subexpressions(line.guard) if line.guard is not None else ():
+                if isinstance(e, n.Compare) and e.op == "==" and own is not None and own in (e.left, e.right):
+                    side = e.right if e.left == own else e.left
+                    if self.stable(side):
+                        found[side] = None
+        return list(found)[:3]
+
+    def _phases(self, d: n.Expr, bounds: list[n.Expr]) -> Iterator[Group]:
+        """Before, at, and after the round whose index the output shows and the alignment names."""
+        shown = [e for e in self.named if isinstance(e, n.OutField)]
+        if not isinstance(self.stmt, n.For) or not shown or not self.held:
+            return
+        when: list[n.Expr] = [equal(self.at, self._low)]
+        for index in shown:
+            when += [less(self.at, index), n.Compare("<", index, self.at)]
+            for x in self.held:
+                ways = (less(self._low, index), n.Compare("<", index, self.at), equal(n.Name(x), index))
+                when.append(n.Logic("and", ways))
+        for guard in when:
+            none = implied(guard, equal(d, ZERO))
+            for c in ([less(d, b) for b in bounds[:4]], [less(negative(b), d) for b in bounds[:4]]):
+                yield Group(False, (none, *(implied(guard, e) for e in c)))
+            for b in bounds[:4]:
+                for e in (less(b, d), less(d, negative(b))):
+                    yield Group(False, (implied(guard, e),))
+
+    def _walked(self, d: n.Expr, size: n.Expr) -> Iterator[Group]:
+        for g, q in self.walks:
+            first = g.names[0]
+            places = [n.Name(f"${w.mark}_{first}") for w in g.adjacency.ways]
+            passed: list[n.Expr] = [n.Compare("<", p, self.at) for p in places]
+            if places and g.sensitivity is not None:
+                yield Group(False, (either(*passed, equal(d, ZERO)),))
+                for place, seen in zip(places, passed, strict=True):
+                    there = n.Binary("-", n.Index(q, place, True), n.Index(q, place))
+                    yield Group(False, (either(equal(d, ZERO), equal(d, there)),))
+                    yield Group(False, (implied(seen, equal(d, there)),))
+                    yield Group(False, (implied(seen, equal(d, negative(there))),))
+                    others = [s for s in passed if s != seen]
+                    if others:
+                        yield Group(False, (either(n.Unary("not", seen), *others, equal(d, there)),))
+                if len(places) == 2:
+                    both = added(
+                        total(n.Index(q, p, True)) - total(n.Index(q, p)) for p in places
+                    ).expression()
+                    yield Group(False, (implied(n.Logic("and", tuple(passed)), equal(d, both)),))
+            elif places or g.adjacency.in_all or g.adjacency.free:
+                continue
+            elif g.sensitivity is not None:
+                if g.adjacency.one_way:
+                    up = n.Name(f"$rises_{first}")
+                    yield Group(False, (implied(up, less(ZERO, d)),))
+                    yield Group(False, (either(up, less(d, ZERO)),))
+                reach = (total(g.sensitivity) * (total(self.at) - total(self._low))).expression()
+                yield Group(False, (less(d, reach),))
+                yield Group(False, (less(negative(reach), d),))
+        yield from self._sizes_walked(size)
+
+    def _sizes_walked(self, size: n.Expr) -> Iterator[Group]:
+        """The size of a distance, or of several, by what moved so far."""
+        for g, q in self.walks:
+            if g.adjacency.ways and g.sensitivity is not None:
+                places = (n.Name(f"${w.mark}_{g.names[0]}") for w in g.adjacency.ways)
+                passed = [n.Compare("<", p, self.at) for p in places]
+                for alike in _multiples(self.sizes):
+                    sums = (_flags(passed, total(b)).expression() for b in alike)
+                    yield Group(False, tuple(less(size, e) for e in sums))
+            elif g.adjacency.in_all:
+                yield Group(False, (less(size, n.Index(f"$moved_{q}", self.at)),))
+        moved = [n.Index(f"$moved_{q}", self.at) for g, q in self.walks if g.adjacency.in_all]
+        if len(moved) > 1:
+            yield Group(False, (less(size, added(map(total, moved)).expression()),))
+
+    @property
+    def walks(self) -> list[tuple[n.Queries, str]]:
+        """The lists whose answers are read at the index of the loop."""
+        read: dict[str, None] = {}
+        if isinstance(self.stmt, n.For) and isinstance(self.stmt.over, n.OverQueries):
+            read[self.stmt.over.base] = None
+        tops = [e for s in walk.statements_in(self.stmt.body) for e in walk.own_expressions(s)]
+        for e in (
+            p for top in (*tops, *walk.align_expressions(self.spec.align)) for p in walk.subexpressions(top)
+        ):
+            if isinstance(e, n.Index) and e.base in self.private:
+                read[e.base] = None
+        return [(g, q) for q in read for g in self.groups if q in g.names and g.vector]
+
+    # --- costs --------------------------------------------------------------------------------------------
+
+    def costs(self) -> Iterator[n.Expr]:
+        """Bounds of the cost so far."""
+        for grown in (Amount(), *self._growths()):
+            for start in self._cost_starts():
+                yield less(COST, (start + grown).expression())
+
+    def owed(self) -> Iterator[n.Expr]:
+        """The same, with what variables that differ will cost."""
+        for x in self.variables:
+            d = n.Call("abs", (n.Binary("-", n.Name(x, True), n.Name(x)),))
+            for rate in self._rates():
+                for grown in self._walked_costs():
+                    for start in self._cost_starts():
+                        yield less((total(COST) + total(d) * rate).expression(), (start + grown).expression())
+
+    def _cost_starts(self) -> list[Amount]:
+        found: dict[n.Expr, Amount] = {}
+        for way in self.entries:
+            base: n.Expr
+            if way.after is not None:
+                base = n.Name(f"$head_{way.after}_alignment_cost")
+            else:
+                base = n.Name(f"$head_{way.origin}_alignment_cost") if way.origin >= 0 else ZERO
+            for cost in way.costs_since():
+                e = self.all.told(self.k, way.origin, cost.expression())
+                if not self.noisy(e):
+                    whole = total(base) + total(e)
+                    found[whole.expression()] = whole
+        return list(found.values())[:4]
+
+    def _round_costs(self) -> list[list[Amount]]:
+        return [[c for c in w.costs() if not self.noisy(c.expression())][:8] for w in self.rounds]
+
+    def _growths(self) -> Iterator[Amount]:
+        for x in self.variables:
+            start, name = self.start(x), total(n.Name(x))
+            if start is not None and self._budget(x):
+                for steps, spent in zip(self.steps[x], self._round_costs(), strict=True):
+                    if steps.parts and steps in spent:
+                        yield name - total(start)
+                    if steps.parts and steps.times(Fraction(-1)) in spent:
+                        yield total(start) - name
+        yield from self._walked_costs()
+        counts = [(x, total(n.Name(x)) - total(self.start(x) or ZERO), self.steps[x]) for x in self.counters]
+        counts += list(self._flagged())
+        per_round = self._round_costs()
+        for size in (1, 2, 3):
+            for some in combinations(counts, size):
+                rates: list[list[Amount]] = []
+                for place, (_, _, each) in enumerate(some):
+                    others = [s for k, (_, _, s) in enumerate(some) if k != place]
+                    own = [
+                        cost.over(each[r])
+                        for r in range(len(self.rounds))
+                        if each[r].parts and not any(o[r].parts for o in others)
+                        for cost in per_round[r]
+                        if cost.parts
+                    ]
+                    own = [c for c in own if self.stable(c.expression())]
+                    rates.append(_few(own, 6 if size == 1 else 3))
+                for combo in product(*rates):
+                    yield added(rate * grown for rate, (_, grown, _) in zip(combo, some, strict=True))
+
+    def _budget(self, x: str) -> bool:
+        """Whether a variable grows by what is no number."""
+        return any(s.number is None for s in self.steps[x])
+
+    def _flagged(self) -> Iterator[tuple[str, Amount, list[Amount]]]:
+        """Truths that the loop changes once."""
+        for x in self.variables:
+            start = self.given[x]
+            if len(start) == 1 and isinstance(start[0], n.Boolean):
+                flag: n.Expr = n.Name(x) if not start[0].value else n.Unary("not", n.Name(x))
+                steps = [
+                    total(ONE) if isinstance(w.value(x), n.Boolean) and w.value(x) != start[0] else Amount()
+                    for w in self.rounds
+                ]
+                yield x, total(counted(flag)), steps
+
+    def _rates(self) -> list[Amount]:
+        """What a unit costs, for every draw in the loop that is moved."""
+        found: list[Amount] = []
+        for way in (*self.rounds, *self.all.leaving[self.k]):
+            for draw in way.draws:
+                if any(draw.lines) and draw.args and draw.stmt.family.row.slope.name == "SCALE":
+                    rate = total(ONE).over(total(draw.args[0]))
+                    if self.stable(rate.expression()) and not self.noisy(rate.expression()):
+                        found.append(rate)
+        found = _few(found, 4)
+        return _few(
+            [*found, *(a + b for a, b in combinations(found, 2)), *(a.times(Fraction(2)) for a in found)], 8
+        )
+
+    def _walked_costs(self) -> Iterator[Amount]:
+        paid = [c for costs in self._round_costs() for c in costs if c.parts and self.stable(c.expression())]
+        paid = _few(paid, 6)
+        for g, q in self.walks:
+            if g.adjacency.ways and g.sensitivity is not None:
+                marks = [n.Compare("<", n.Name(f"${w.mark}_{g.names[0]}"), self.at) for w in g.adjacency.ways]
+                more = [r * total(b) for r in self._rates() for b in self.sizes[:2]]
+                for amount in _few([*paid, *more], 12):
+                    yield _flags(marks, amount)
+            elif g.adjacency.in_all:
+                for rate in self._rates():
+                    yield rate * total(n.Index(f"$moved_{q}", self.at))
+        yield from self._selected(paid)
+
+    def _selected(self, paid: list[Amount]) -> Iterator[Amount]:
+        """What is paid when the loop passes what was selected."""
+        several = self._selections()
+        yield from self._exchanged(several, paid[:1])
+        for index in self._chosen():
+            for c in paid:
+                yield c * total(self._passed(index))
+        for w in several:
+            for c in paid:
+                yield c * total(n.Index(f"$below_{w}", self.at))
+
+    def _chosen(self) -> list[n.Expr]:
+        single = [
+            n.Name(s.name)
+            for s in self.spec.body
+            if isinstance(s, n.Assign)
+            and isinstance(s.value, n.Gather)
+            and s.value.function in ("argmax", "argmin")
+        ]
+        return list(dict.fromkeys([*single, *self.named]))
+
+    def _selections(self) -> list[str]:
+        return [
+            s.name
+            for s in self.spec.body
+            if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in n.SELECTING
+        ]
+
+    def _exchanged(self, several: list[str], paid: list[Amount]) -> Iterator[Amount]:
+        """In a case of the alignment one selected index pays nothing, and another one pays in its place."""
+        for split in (item for item in self.spec.align if isinstance(item, n.CaseSplit)):
+            case = split.cases[0].test
+            inside = list(walk.align_expressions(split.otherwise))
+            spared = [
+                (e, n.Gather(f"arg{e.function}", None, e.body, e.index, e.over, e.where))
+                for e in dict.fromkeys(p for top in inside for p in walk.subexpressions(top))
+                if isinstance(e, n.Gather) and e.function in ("max", "min")
+            ]
+            contrary = n.Unary("not", case)
+            for (_, index), other, c, w in product(spared, self.named, paid, several):
+                swap = (total(self._passed(other)) - total(self._passed(index))).expression()
+                moved = total(n.Index(f"$below_{w}", self.at))
+                yield c * (moved + total(n.Conditional(contrary, swap, ZERO)))
+            for chosen, other, test, c in product(self._chosen(), self.named, (contrary, case), paid):
+                if chosen != other:
+                    yield c * total(n.Conditional(test, self._passed(other), self._passed(chosen)))
+
+    def _passed(self, index: n.Expr) -> n.Expr:
+        """1 where the loop has passed an index."""
+        return counted(n.Compare("<", index, self.at))
+
+
+def _few(found: Iterable[Amount], most: int) -> list[Amount]:
+    kept: list[Amount] = []
+    for each in found:
+        if each not in kept:
+            kept.append(each)
+    return kept[:most]
+
+
+def _multiples(bounds: list[n.Expr]) -> list[list[n.Expr]]:
+    """Bounds that differ by a number, together."""
+    found: dict[frozenset[object], list[n.Expr]] = {}
+    for b in bounds:
+        found.setdefault(frozenset(total(b).parts), []).append(b)
+    return list(found.values())
+
+
+def _flags(tests: Iterable[n.Expr], amount: Amount) -> Amount:
+    return added(total(counted(t)) * amount for t in tests)
+
+
+def _size(value: n.Expr) -> n.Expr | None:
+    number = total(value).number
+    return None if number is None else n.Number(abs(number))
+
+
+def _orders(test: n.Compare) -> list[tuple[str, n.Expr, n.Expr]]:
+    """What a comparison, or its contrary, says of which side is less."""
+    left, right = (test.left, test.right) if test.op[0] == "<" else (test.right, test.left)
+    if test.op in ("==", "!="):
+        return [("<", left, right), ("<", right, left)]
+    return [(test.op.replace(">", "<"), left, right), ("<" if test.op[1:] else "<=", right, left)]
+
+
+def _primed(e: n.Expr) -> bool:
+    return isinstance(e, n.Name | n.Index) and e.primed
+
+
+def _reads_output(e: n.Expr) -> bool:
+    return any(isinstance(p, n.OfOutput) for p in walk.subexpressions(e))

@@ -1,0 +1,170 @@
+"""The kernel's own run over a program, with nothing decided: what it would ask is written down instead.
+
+Not trusted, and no part of what decides: `kernel.decide` makes a kernel of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from aligncheck.kernel.answer import Line, Reject
+from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.form import well_formed, well_formed_witness
+from aligncheck.kernel.logic import Decider, Fact, Kind
+from aligncheck.kernel.state import Mode, Path
+from aligncheck.kernel.symbols import Symbols
+from aligncheck.kernel.terms import Term
+from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.search.relational.paths import TooManyPathsError
+
+NO_TWIN = tuple(kind for kind in Kind if kind is not Kind.TWIN)
+PATHS = 512
+"""So many ways through a program are looked at."""
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A way to a loop's head, or to the end: what is known there, and what has to hold: of lines by line, and
+    else that the cost is within the claim.
+    """
+
+    facts: tuple[Fact, ...]
+    goals: dict[Line, Term]
+    claims: tuple[Term, ...] = ()
+
+
+@dataclass
+class Collected:
+    """All ways; which line of the witness a fact is of, or a formula wherever it is known; the lines that
+    mean nothing.
+    """
+
+    arrivals: list[Arrival] = field(default_factory=list)
+    lines: dict[Fact, Line] = field(default_factory=dict)
+    said: dict[int, tuple[Term, Line]] = field(default_factory=dict)
+    senseless: set[Line] = field(default_factory=set)
+    rejected: Reject | None = None
+
+
+def collected(spec: n.Mechanism, witness: Witness, symbols: Symbols) -> Collected:
+    """What the kernel asks about the spec with this witness; `symbols` hold its terms. Raises
+    TooManyPathsError.
+    """
+    kernel = Collector(well_formed(spec), well_formed_witness(witness), Decider(), symbols)
+    kernel.found = Collected()
+    try:
+        kernel.judged()
+    except Reject as refusal:
+        kernel.found.rejected = refusal
+    return kernel.found
+
+
+class Collector(Kernel):
+    """One run."""
+
+    found: Collected
+
+    def judged_alone(self, spec: n.Mechanism, witness: Witness) -> None:
+        """Callees were judged before."""
+
+    def hypotheses(self, path: Path) -> None:
+        """Nothing is asked."""
+
+    def prove(
+        self,
+        path: Path,
+        condition: str,
+        place: Span,
+        sentence: str,
+        goal: Term,
+        kinds: tuple[Kind, ...] = (Kind.RUN,),
+        line: Line | None = None,
+    ) -> None:
+        """Writes down what is asked of a line."""
+        if line is not None:
+            facts = self._known(path, kinds)
+            self.found.arrivals.append(Arrival(facts, {line: goal}))
+
+    def discharge(self, path: Path) -> None:
+        """Writes down what is asked of lines, and of the claim."""
+        goals = {o.line: o.goal for o in path.pending if o.line is not None}
+        ends = {e.span for e in (self.spec.privacy, self.spec.most) if e is not None}
+        claims = tuple(o.goal for o in path.pending if o.condition == "cost" and o.place in ends)
+        if goals or claims:
+            facts = self._known(path, NO_TWIN)
+            self.found.arrivals.append(Arrival(facts, goals, claims))
+        path.pending, path.settled = [], len(path.facts)
+        if len(self.found.arrivals) > PATHS:
+            raise TooManyPathsError(PATHS)
+
+    def later(
+        self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1
+    ) -> list[tuple[Term, Span, Line]]:
+        """Remembers which facts are those of lines about the rest of the output."""
+        made = []
+        for at, e in enumerate(lines):
+            line = (number, "later", at)
+            try:
+                term = self.truth(e, self.scope(Mode.RELATION, path, place))
+            except Reject:
+                self.found.senseless.add(line)
+                continue
+            self.found.said[id(term)] = (term, line)
+            made.append((term, place, line))
+        return made
+
+    def _known(self, path: Path, kinds: tuple[Kind, ...]) -> tuple[Fact, ...]:
+        facts = tuple(f for f in path.facts if f.kind in kinds)
+        for f in facts:
+            if id(f.formula) in self.found.said:
+                self.found.lines[f] = self.found.said[id(f.formula)][1]
+        return facts
+
+    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+        """Asks for each bound by itself."""
+        facts = tuple(f for f in path.facts if f.kind is Kind.RUN)
+        for at, (field_name, low, high) in enumerate(self.witness.within):
+            end = low if high is None else high
+            if field_name == name and end is not None:
+                try:
+                    bound = self.number(end, self.scope(Mode.CLAUSE, path, stmt.span))
+                except Reject:
+                    self.found.senseless.add((-1, "within", at))
+                    continue
+                goal = bound <= value if high is None else value < bound
+                self.found.arrivals.append(Arrival(facts, {(-1, "within", at): goal}))
+
+    # --- lines ----------------------------------------------------------------------------------------------
+
+    def establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
+        """Asks for those lines that mean something."""
+        early: dict[Line, Term] = {}
+        facts = tuple(f for f in path.facts if f.kind is Kind.RUN)
+        for line, kind, term in self._terms(stmt, hints, path):
+            if kind is Kind.RUN:
+                early[line] = term
+            else:
+                path.oblige("invariant", stmt.span, "", term, line)
+        if early:
+            self.found.arrivals.append(Arrival(facts, early))
+
+    def assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
+        """Remembers which facts are those of lines. What they say may become known by itself later on."""
+        for line, kind, term in self._terms(stmt, hints, path):
+            fact = Fact(kind, term)
+            path.facts.append(fact)
+            self.found.lines[fact] = line
+
+    def _terms(
+        self, stmt: n.For | n.While, hints: LoopWitness, path: Path
+    ) -> Iterator[tuple[Line, Kind, Term]]:
+        for at, (kind, e) in enumerate(self.lines(stmt, hints)):
+            line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
+            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+            try:
+                yield line, kind, self.truth(e, self.scope(mode, path, e.span))
+            except Reject:
+                self.found.senseless.add(line)

@@ -1,0 +1,256 @@
+"""The choice of a witness's lines for one mechanism.
+
+Nothing here needs to be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from aligncheck.effort import Effort
+from aligncheck.kernel.answer import Line
+from aligncheck.kernel.symbols import Symbols
+from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import expressions_in, statements_in, subexpressions
+from aligncheck.search.witness.candidates import Candidates, Group
+from aligncheck.search.witness.collect import collected
+from aligncheck.search.witness.sieve import QUICKLY, Sieve
+from aligncheck.search.witness.stretches import Stretches
+
+SOME, COSTS = 7, 60
+"""So many bounds of the cost are tried for a loop: at first, and at all."""
+CHUNKS = (0, 1, 3, 7, 15, 31)
+"""Where the next ones start of the bounds that are tried together."""
+
+Stages: TypeAlias = tuple[list[Group], list[Group], list[Group]]
+"""Lines of one loop: of the program's own values, of what both runs agree on, and of distances."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A witness, and whether the claim follows with it (`paid`)."""
+
+    witness: Witness
+    paid: bool
+
+
+def found_lines(
+    spec: n.Mechanism, base: Witness, effort: Effort, hopeless: Callable[[], bool]
+) -> Iterator[Found]:
+    """`base` with the lines of its loops: first few, and more for those who ask for more, unless it is
+    `hopeless`. Raises TooManyPathsError.
+    """
+    stretches = Stretches(spec)
+    every = [Candidates(spec, stretches, k) for k in range(len(stretches.loops))]
+    first: list[Stages] = [([*c.values(), *c.draws()], [*c.same_values()], []) for c in every]
+    costs = [_bounds(c.costs()) for c in every]
+    some = [lines[:SOME] for lines in costs]  # to evaluate a line takes longer than to decide about it
+    found = _sifted(spec, base, first, some, effort)
+    if found.paid or not every or hopeless():
+        yield found
+    if not every or hopeless():
+        return
+    first = [(_again(w), same, []) for w, (_, same, _) in zip(found.witness.loops, first, strict=True)]
+    if some != costs and not found.paid:
+        found = _sifted(spec, base, first, costs, effort)
+        if found.paid:
+            yield found
+    apart: list[Stages] = []
+    for c, (early, same, _) in zip(every, first, strict=True):
+        equal = set(found.witness.loops[c.k].invariants)
+        c.variables = [x for x in c.variables if n.Compare("==", n.Name(x, True), n.Name(x)) not in equal]
+        apart.append((early, same, list(c.distances())))
+    owed = [[*a, *_bounds(c.owed())] for a, c in zip(costs, every, strict=True)]
+    further = [costs] if any(lines for *_, lines in apart) else []
+    for more in (*further, *([owed] if owed != costs else [])):
+        other = _sifted(spec, base, apart, more, effort)
+        found = other if other.paid >= found.paid else found
+        if found.paid:
+            break
+    yield found
+
+
+def _again(loop: LoopWitness) -> list[Group]:
+    """What was found of every run, which other lines do not help to show."""
+    return [Group(True, (e,)) for e in loop.early]
+
+
+def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
+    """The witness with those lines only that the others show. Raises TooManyPathsError."""
+    symbols = Symbols()
+    try:
+        made = collected(spec, witness, symbols)
+        sieve = Sieve(collected=made, effort=effort)
+        asked = {line for a in made.arrivals for line in a.goals}
+        slow = {line for line in asked if _has_sum(witness, line)}
+        sieve.add(asked - slow)
+        sieve.add_slowly(slow)
+        if slow & sieve.kept:
+            sieve.add_slowly(asked)
+        return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
+    finally:
+        symbols.ctx.nodes.clear()
+
+
+def _has_sum(witness: Witness, line: Line) -> bool:
+    k, kind, at = line
+    loop = witness.loops[k] if 0 <= k < len(witness.loops) else LoopWitness()
+    lines = loop.later if kind == "later" else (*loop.early, *loop.invariants)
+    return at < len(lines) and any(isinstance(e, n.Gather) for e in subexpressions(lines[at]))
+
+
+def without(witness: Witness, lines: set[Line]) -> Witness:
+    """The witness without some lines."""
+    loops = []
+    for k, loop in enumerate(witness.loops):
+        early = [e for at, e in enumerate(loop.early) if (k, "early", at) not in lines]
+        start = len(loop.early)
+        both = [e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) not in lines]
+        later = [e for at, e in enumerate(loop.later) if (k, "later", at) not in lines]
+        loops.append(replace(loop, early=tuple(early), invariants=tuple(both), later=tuple(later)))
+    return replace(witness, loops=tuple(loops))
+
+
+def with_promises(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
+    """The witness with what callers may want to know of the records: how many, and between which numbers."""
+    stretches = Stretches(spec)
+    records = list(dict.fromkeys(w.value("$records") for w in stretches.ends))
+    length = _length(stretches, records[0]) if len(records) == 1 else None
+    ends: list[tuple[n.Expr | None, n.Expr | None]] = [(n.Number(Fraction(0)), None)]
+    ends += [(None, end) for end in _numbers(spec)]
+    fields = sorted({f.name for s in statements_in(spec.body) if isinstance(s, n.Emit) for f in s.fields})
+    within = tuple((f, low, high) for f in fields for low, high in ends)
+    symbols = Symbols()
+    try:
+        made = collected(spec, replace(witness, within=within, length=None), symbols)
+        sieve = Sieve(collected=made, effort=effort)
+        wanted = [(-1, "within", at) for at in range(len(within))]
+        asked = {line for a in made.arrivals for line in a.goals}
+        sieve.kept = {line for a in made.arrivals for line in a.goals if line[1] != "within"}
+        sieve.add(line for line in wanted if line in asked)
+        shown = [b for at, b in enumerate(within) if (-1, "within", at) in sieve.kept]
+    finally:
+        symbols.ctx.nodes.clear()
+    found = []
+    for f in fields:
+        low = next((lo for name, lo, _ in shown if name == f and lo is not None), None)
+        high = next((hi for name, _, hi in shown if name == f and hi is not None), None)
+        if low is not None or high is not None:
+            found.append((f, low, high))
+    return replace(witness, within=tuple(found), length=length)
+
+
+def _length(stretches: Stretches, records: n.Expr) -> n.Expr | None:
+    """How many records there are in the end: so many, or one for each round of a loop."""
+    if isinstance(records, n.Number):
+        return records
+    for k, stmt in enumerate(stretches.loops):
+        if records == n.Name(f"$head_{k}_records") and isinstance(stmt, n.For):
+            over = stmt.over
+            return n.Call("len", (n.Name(over.base),)) if isinstance(over, n.OverQueries) else over.high
+    return None
+
+
+def _numbers(spec: n.Mechanism) -> Iterator[n.Expr]:
+    """The whole numbers that the inputs name: lengths of lists, then parameters."""
+    for item in spec.inputs:
+        match item:
+            case n.Queries(vector=True, names=names):
+                yield from (n.Call("len", (n.Name(x),)) for x in names)
+            case n.PublicVector(name=name):
+                yield n.Call("len", (n.Name(name),))
+            case n.Parameter() | n.Queries():
+                pass
+    yield from (n.Name(i.name) for i in spec.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT)
+
+
+def _bounds(found: object) -> list[n.Expr]:
+    return list(dict.fromkeys(found))[:COSTS]  # type: ignore[call-overload]
+
+
+def _sifted(
+    spec: n.Mechanism,
+    base: Witness,
+    stages: list[Stages],
+    costs: list[list[n.Expr]],
+    effort: Effort,
+) -> Found:
+    loops: list[LoopWitness] = []
+    groups: list[list[Line]] = []
+    wanted: list[list[Line]] = [[], [], [], []]
+    of: list[list[Line]] = []
+    for k, (parts, bounds) in enumerate(zip(stages, costs, strict=True)):
+        early: dict[n.Expr, Line] = {}
+        both: dict[n.Expr, Line] = {}
+        for group in (g for part in parts for g in part if g.early):
+            for e in group.lines:
+                early.setdefault(e, (k, "early", len(early)))
+        for group in (g for part in parts for g in part if not g.early):
+            for e in group.lines:
+                both.setdefault(e, (k, "invariants", len(early) + len(both)))
+        for at, part in enumerate(parts):
+            mine = [[(early if g.early else both)[e] for e in g.lines] for g in part]
+            groups += mine
+            wanted[at] += [line for group in mine for line in group]
+        count = len(early) + len(both)
+        of.append([(k, "invariants", count + at) for at in range(len(bounds))])
+        wanted[3] += of[k]
+        loops.append(replace(base.loops[k], early=tuple(early), invariants=(*both, *bounds)))
+    witness = replace(base, loops=tuple(loops))
+    inner = inner_loops(spec)
+    selects = any(isinstance(e, n.Gather) for e in expressions_in(spec))
+    symbols = Symbols()
+    try:
+        sieve = Sieve(collected=collected(spec, witness, symbols), effort=effort)
+        refused = sieve.collected.rejected
+        if refused is not None and refused.answer.condition == "acyclic" and witness.route == "acyclic":
+            return _sifted(spec, replace(base, route="injective"), stages, costs, effort)
+        authors = {line for a in sieve.collected.arrivals for line in a.goals} - {
+            x for w in wanted for x in w
+        }
+        for stage in wanted[:3]:
+            sieve.add([*authors, *stage])
+        best = {next((x for x in g if x in sieve.kept), None) for g in groups}
+        sieve.kept &= authors | best
+        draws = any(isinstance(s, n.Sample | n.Invoke) for s in inside(spec))
+        needed = None if draws else sieve.needed([])
+        if needed is None:
+            sieve.add([b for k in inner for b in of[k]], one_by_one=True)
+        for at in CHUNKS:
+            some = [b for k in range(len(loops)) if k not in inner for b in of[k][at : 2 * at + 1]]
+            if needed is None and (some or not at):
+                sieve.add(some, one_by_one=True)
+                needed = sieve.needed([b for b in wanted[3] if b in sieve.kept])
+        if needed is None and selects:
+            sieve.add_slowly(wanted[3], QUICKLY)
+            needed = sieve.needed([b for b in wanted[3] if b in sieve.kept])
+        kept = {next((x for x in g if x in sieve.kept), None) for g in groups}
+        kept |= needed if needed is not None else set(wanted[3]) & sieve.kept
+        witness = replace(witness, loops=tuple(_only(k, w, kept) for k, w in enumerate(loops)))
+        return Found(witness, needed is not None)
+    finally:
+        symbols.ctx.nodes.clear()
+
+
+def _only(k: int, loop: LoopWitness, kept: set[Line | None]) -> LoopWitness:
+    early = tuple(e for at, e in enumerate(loop.early) if (k, "early", at) in kept)
+    start = len(loop.early)
+    both = tuple(e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) in kept)
+    return replace(loop, early=early, invariants=both)
+
+
+def inside(spec: n.Mechanism) -> list[n.Stmt]:
+    """What stands in loops."""
+    loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    return [s for loop in loops for s in statements_in(loop.body)]
+
+
+def inner_loops(spec: n.Mechanism) -> set[int]:
+    """The numbers of loops inside of others."""
+    loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    inside = {id(s) for loop in loops for s in statements_in(loop.body)}
+    return {k for k, loop in enumerate(loops) if id(loop) in inside}
