@@ -217,7 +217,7 @@ def _sifted(
         best = {next((x for x in g if x in sieve.kept), None) for g in groups}
         sieve.kept &= authors | best
         draws = any(isinstance(s, n.Sample | n.Invoke) for s in inside(spec))
-        needed = None if draws else sieve.needed([])
+        needed = None if draws else set[Line]()  # loops that cost nothing need no bound
         if needed is None:
             sieve.add([b for k in inner for b in of[k]], one_by_one=True)
         for at in CHUNKS:
