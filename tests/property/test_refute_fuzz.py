@@ -1,4 +1,4 @@
-"""No spec is both VERIFIED and REFUTED, and the probabilities of all outputs sum to 1, on thousands of specs.
+"""No spec is both VERIFIED and REFUTED, and the probabilities of all outputs sum to 1, on random specs.
 
 Whether a spec is verified is asked only where its alignment survives a few concrete runs: where one of these
 breaks it, there is no proof (and `test_nothing_that_runs_break_is_proved` makes sure of that on a sample).
@@ -13,7 +13,6 @@ from fractions import Fraction
 from itertools import islice
 from random import Random
 
-import pytest
 from random_specs import random_spec
 
 from aligncheck.judge import judge
@@ -33,15 +32,13 @@ from aligncheck.refutation.violation import Violation
 from aligncheck.search.discharge.sample import scenarios
 from aligncheck.verdict import Verified
 
-PARTS = 2
-SPECS = 1_000
-MORE = 40_000
+SPECS, MORE = 400, 40_000
 RUNS = 20
 PARAMETERS: dict[str, Fraction] = {"T": Fraction(0), "eps": Fraction(1)}
 
 
-def specs(part: int, count: int) -> Iterator[tuple[int, Source, Mechanism]]:
-    for seed in range(part, count, PARTS):
+def specs(seeds: range) -> Iterator[tuple[int, Source, Mechanism]]:
+    for seed in seeds:
         source = random_spec(Random(seed))
         try:
             yield seed, source, check(source, parse(source))
@@ -68,10 +65,9 @@ def is_verified(mechanism: Mechanism, source: Source) -> bool:
         return False
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_no_spec_is_both_verified_and_refuted(part: int, exhaustive: bool) -> None:
+def test_no_spec_is_both_verified_and_refuted(exhaustive: bool) -> None:
     seen: Counter[str] = Counter()
-    for seed, source, mechanism in specs(part, MORE if exhaustive else SPECS):
+    for seed, source, mechanism in specs(range(MORE if exhaustive else SPECS)):
         seen["all"] += 1
         if not survives(mechanism, seed):
             continue
@@ -84,7 +80,7 @@ def test_no_spec_is_both_verified_and_refuted(part: int, exhaustive: bool) -> No
             verified = is_verified(mechanism, source)
             seen["verified"] += verified
             assert not (verified and refuted), (seed, source.text, found)
-    assert seen["all"] >= 450
+    assert seen["all"] >= 360
     assert seen["verified"] >= 3, "too few proofs for this to say anything"
     assert seen["refuted"] >= 1, "too few violations for this to say anything"
 
@@ -92,25 +88,24 @@ def test_no_spec_is_both_verified_and_refuted(part: int, exhaustive: bool) -> No
 def test_the_probabilities_of_all_outputs_sum_to_1(exhaustive: bool) -> None:
     chance = Random(1)
     checked = 0
-    for part in range(PARTS):
-        for _, source, mechanism in specs(part, MORE if exhaustive else 1_000):
-            answers = tuple(Fraction(chance.randint(-2, 2)) for _ in range(chance.randint(2, 3)))
-            inputs: dict[str, Input] = {**PARAMETERS, "eps": Fraction(chance.randint(1, 4), 2), "q": answers}
-            try:
-                found = shapes(mechanism, inputs, precision=64)
-            except NotComputable:
-                continue
-            low = sum((ball.lower for _, ball in found), Fraction(0))
-            high = sum((ball.upper for _, ball in found), Fraction(0))
-            assert low <= 1 <= high, (source.text, inputs)
-            assert high - low < Fraction(1, 10**9), (source.text, inputs)
-            checked += 1
-    assert checked > 900
+    for _, source, mechanism in specs(range(MORE if exhaustive else SPECS)):
+        answers = tuple(Fraction(chance.randint(-2, 2)) for _ in range(chance.randint(2, 3)))
+        inputs: dict[str, Input] = {**PARAMETERS, "eps": Fraction(chance.randint(1, 4), 2), "q": answers}
+        try:
+            found = shapes(mechanism, inputs, precision=64)
+        except NotComputable:
+            continue
+        low = sum((ball.lower for _, ball in found), Fraction(0))
+        high = sum((ball.upper for _, ball in found), Fraction(0))
+        assert low <= 1 <= high, (source.text, inputs)
+        assert high - low < Fraction(1, 10**9), (source.text, inputs)
+        checked += 1
+    assert checked > 360
 
 
 def test_nothing_that_runs_break_is_proved() -> None:
     broken = 0
-    for seed, source, mechanism in specs(1, 60):
+    for seed, source, mechanism in specs(range(1, 60, 2)):
         if not survives(mechanism, seed):
             broken += 1
             assert not is_verified(mechanism, source), source.text
