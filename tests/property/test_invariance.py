@@ -85,8 +85,10 @@ specs whose questions are at the limits of the solver: some ways to write them a
 @pytest.mark.parametrize("path", [path for path in SPECS if crc32(path.encode()) % EVERY == 0])
 @settings(max_examples=FEW, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**16))
-def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int) -> None:
+def test_another_way_to_write_a_spec_gets_the_same_verdict(path: str, seed: int, exhaustive: bool) -> None:
     """Choices come from a seed: Hypothesis itself would begin with the spec as it is written."""
+    if not exhaustive and any(text.startswith("unknown") for text in FAILS_TWICE.get(path, ())):
+        pytest.skip("needs --exhaustive: whatever it gets is right")
     mechanism = spec(path)
     assert mechanism is not None
     chance = random.Random(f"{path} {seed}")
