@@ -20,6 +20,7 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
 from aligncheck.language.syntax.layout import Lexeme
+from aligncheck.language.syntax.tables import cell, over_row, row_loop
 from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import LIBRARIES, idiom_of
@@ -67,6 +68,7 @@ class _Sort:
     sort: n.Sort | None
     shape: str | None
     span: Span
+    table: tuple[n.Expr, n.Expr] | None = None
 
 
 _Body = list["n.Stmt | _Invariant"]
@@ -87,7 +89,7 @@ def _listed(words: Iterable[str]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def _read_as_entry(expr: n.Expr, item: str, base: str, index: str) -> n.Expr:
+def _read_as_entry(expr: n.Expr, item: str, base: str, index: n.Expr) -> n.Expr:
     """The expression with `base[index]` for `item`.
 
     Walks with a stack of its own: the depth of the expression is not known yet.
@@ -98,7 +100,7 @@ def _read_as_entry(expr: n.Expr, item: str, base: str, index: str) -> n.Expr:
         node, ready = pending.pop()
         parts = parts_of(node)
         if isinstance(node, n.Name) and node.ident == item:
-            done.append(n.Index(base, n.Name(index, span=node.span), node.primed, span=node.span))
+            done.append(n.Index(base, index, node.primed, span=node.span))
         elif not ready:
             pending.append((node, True))
             pending.extend((part, False) for part in reversed(parts))
@@ -286,6 +288,11 @@ class Builder:
                 shape = word.text
         return _Sort(sort, shape, _over(words))
 
+    def table(self, c: _Children) -> _Sort:
+        kind, shape, _, rows, _, _, columns, _ = c
+        sort = None if kind is None else n.Sort(kind.text)
+        return _Sort(sort, shape.text, _over(c), (rows, columns))
+
     def sensitivity(self, c: _Children) -> _Attribute:
         return _Attribute("sensitivity", c[1], _over(c))
 
@@ -371,6 +378,7 @@ class Builder:
             value("where"),
             value("same index"),
             value("same direction"),
+            sort.table,
             span=span,
         )
 
@@ -466,14 +474,30 @@ class Builder:
     def given_part(self, c: _Children) -> n.Argument:
         """`f = q[low:high]`, which stands for `f = list(q[part] for part in range(low, high))`."""
         name, _, base, _, low, _, high, _ = c
-        span = _over(c[2:])
+        return self._part(name, base, None, low, high, _over(c[2:]))
+
+    def given_part_of_row(self, c: _Children) -> n.Argument:
+        """`f = q[row][low:high]`, which stands for `f = list(q[row][part] for part in range(low, high))`."""
+        name, _, base, _, row, _, _, low, _, high, _ = c
+        return self._part(name, base, row, low, high, _over(c[2:]))
+
+    def _part(
+        self,
+        name: Lexeme,
+        base: Lexeme,
+        row: n.Expr | None,
+        low: n.Expr | None,
+        high: n.Expr | None,
+        span: Span,
+    ) -> n.Argument:
         low = n.Number(Fraction(0), span=span) if low is None else low
-        high = n.Call("len", (n.Name(base.text, span=base.span),), span=span) if high is None else high
+        whole = n.Name(base.text, span=base.span) if row is None else n.Index(base.text, row, span=base.span)
+        high = n.Call("len", (whole,), span=span) if high is None else high
         part = n.Name("part", span=span)
         entries = n.OverRange(low, high, span=span)
-        entry = n.Index(base.text, part, span=base.span)
+        entry = n.Index(base.text, part if row is None else cell(row, part, span), span=base.span)
         value = n.Gather(n.LISTING, None, entry, part.ident, entries, None, span=span)
-        return n.Argument(name.text, value, span=_over(c))
+        return n.Argument(name.text, value, span=name.span.to(span))
 
     def break_(self, c: _Children) -> n.Break:
         return n.Break(span=c[0].span)
@@ -491,7 +515,8 @@ class Builder:
         return _Argument(c[0], c[-1])
 
     def sample(self, c: _Children) -> n.Sample | n.Logistic:
-        name, _, index, _, _, family_word, *rest = c
+        name, _, index, _, _, column, _, _, family_word, *rest = c
+        index = index if column is None else cell(index, column, index.span.to(column.span))
         arguments = next((child for child in rest if isinstance(child, list)), [])
         clause = rest[-1]
         if family_word.text == "Logistic":
@@ -679,6 +704,14 @@ class Builder:
         statements, invariants = self._loop_body(body)
         return n.For(header[1].text, over, statements, invariants, span=_over(header))
 
+    def for_row(self, c: _Children) -> n.For:
+        """`for j, x in q[i]`."""
+        *header, body = c
+        _, index, _, item, _, base, _, row, _ = header
+        statements, invariants = self._loop_body(body)
+        whole = n.Index(base.text, row, span=base.span)
+        return row_loop(index.text, item.text, whole, statements, invariants, _over(header))
+
     # --- alignment ---
 
     def align(self, c: _Children) -> list[n.AlignItem]:
@@ -688,7 +721,8 @@ class Builder:
         return [child for child in c if isinstance(child, n.Shift | n.CaseSplit)]
 
     def shift(self, c: _Children) -> n.Shift:
-        name, _, index, _, op, value, _, guard = c
+        name, _, index, _, _, column, _, op, value, _, guard = c
+        index = index if column is None else cell(index, column, index.span.to(column.span))
         return n.Shift(name.text, index, op.text, value, guard, span=_over(c))
 
     def cases(self, c: _Children) -> list[n.Case]:
@@ -763,6 +797,10 @@ class Builder:
         name, prime, _, index, _ = c
         return n.Index(name.text, index, prime is not None, span=_over(c))
 
+    def cell(self, c: _Children) -> n.Index:
+        name, prime, _, row, _, _, column, _ = c
+        return n.Index(name.text, cell(row, column, _over(c[2:])), prime is not None, span=_over(c))
+
     def call(self, c: _Children) -> n.Call:
         args = tuple(child for child in c[1:] if child is not None and not isinstance(child, Lexeme))
         if c[0].text == n.CUBE_ROOT and len(args) == 1:
@@ -773,6 +811,9 @@ class Builder:
 
     def indices(self, c: _Children) -> n.Indices:
         return n.Indices(c[0].text, span=c[0].span)
+
+    def over_row(self, c: _Children) -> n.Index:
+        return n.Index(c[0].text, c[2], span=_over(c))
 
     def over_range(self, c: _Children) -> n.OverRange:
         bounds = [child for child in c if child is not None and not isinstance(child, Lexeme)]
@@ -798,9 +839,13 @@ class Builder:
                 )
             if item.text == index.text:
                 self._raise("duplicate-name", f"`{item.text}` is both the index and the entry", item.span)
-            over = replace(over, item=item.text)
-            body = _read_as_entry(body, item.text, over.base, index.text)
-            where = _read_as_entry(where, item.text, over.base, index.text) if where is not None else None
+            at: n.Expr = n.Name(index.text, span=item.span)
+            at = cell(over.index, at, over.span) if isinstance(over, n.Index) else at
+            body = _read_as_entry(body, item.text, over.base, at)
+            where = _read_as_entry(where, item.text, over.base, at) if where is not None else None
+            over = replace(over, item=item.text) if isinstance(over, n.Indices) else over
+        if isinstance(over, n.Index):
+            over = over_row(over)
         return n.Gather(function.text, count, body, index.text, over, where)
 
     def _gathered(self, function: Lexeme, elements: list[n.Expr]) -> tuple[n.Expr | None, n.Expr]:

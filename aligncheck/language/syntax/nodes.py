@@ -304,6 +304,7 @@ class Queries(Node):
     integer answers. `lattice`, if given, is a step of which every answer is a multiple. `sensitivity` may
     mention `i`, the index of the answer. `range` is the declared range of the answers. `same_index` and
     `same_direction` name an answer of a line above with which this line shares that (`walk.together`).
+    `table` are the rows and columns of a list that stands for a table (`tables`).
     """
 
     names: tuple[str, ...]
@@ -316,6 +317,7 @@ class Queries(Node):
     where: Expr | None = None
     same_index: Name | None = None
     same_direction: Name | None = None
+    table: tuple[Expr, Expr] | None = field(default=None, compare=False)
 
 
 Input: TypeAlias = Parameter | PublicVector | Queries

@@ -16,6 +16,7 @@ from aligncheck.language.syntax.limits import check_limits
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.sections import check_sections
+from aligncheck.language.syntax.tables import flat
 from aligncheck.language.syntax.wording.mistakes import diagnosis
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ _ASSIGNING = frozenset(("EQUAL", "TILDE", "PLUSEQ", "MINUSEQ", "PRIME", "LSQB"))
 
 
 def parse(source: Source) -> Mechanism:
-    """The AST of a spec, loops that count read as `for` (`counting`), clauses on lengths apart (`lengths`).
+    """The AST of a spec, loops that count read as `for` (`counting`), clauses on lengths apart (`lengths`),
+    tables as lists (`tables`).
 
     Raises SpecError, with the smallest span at fault, for anything that is no spec.
     """
@@ -64,7 +66,7 @@ def parse(source: Source) -> Mechanism:
     tree = _tree(source, laid_out, builder)
     mechanism: Mechanism = builder.built(tree)
     check_limits(source, mechanism)
-    return with_lengths_apart(counted(mechanism))
+    return with_lengths_apart(counted(flat(mechanism, source)))
 
 
 def _tree(source: Source, laid_out: Layout, builder: Builder) -> Any:

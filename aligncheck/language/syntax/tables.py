@@ -1,0 +1,283 @@
+"""A table of answers, read as the list of its cells, row by row.
+
+    q : queries[n][m], sensitivity 1          is      q : queries, sensitivity 1
+                                                        where len(q) == n*m and n >= 0 and m >= 0
+    q[i][j]                                           q[i*m + j]
+    len(q), len(q[i])                                 n, m
+    f(q = q[i])                                       f(q = q[i*m : i*m + m])
+    f(q = q[a:b])                                     f(q = q[a*m : b*m])
+    for row in q, for j, x in q[i], j in q[i]         over range(n), range(m), range(m)
+    xi[i][j] ~ …                                      xi[i*m + j] ~ …        m: the width of the tables
+
+Trusted: what is proved, run, compiled and searched is the list. Rows and columns are public inputs or
+numbers, so a place means the same in both runs. Whether a column is below the width is not asked: `q[i][m]`
+is the first cell of the next row, as it is in the list.
+Breaks if: a name stands for a row and for something else, or a place in a table is left as it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import Never
+
+from aligncheck.language.diagnostics import fault
+from aligncheck.language.source import Source, Span
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import rewrite, walk
+
+CELL = "[]"
+"""What stands for the two indices of a cell until the table is known: no name in a spec is this one."""
+ZERO = n.Number(Fraction(0))
+
+
+def cell(row: n.Expr, column: n.Expr, span: Span) -> n.Expr:
+    """Two indices as one, until the table is known."""
+    return n.Call(CELL, (row, column), span=span)
+
+
+def flat(mechanism: n.Mechanism, source: Source) -> n.Mechanism:
+    """The mechanism with lists for tables. Raises SpecError for what is no place in a table."""
+    return _Tables(mechanism, source).read()
+
+
+def _is_cell(e: n.Expr | None) -> bool:
+    return isinstance(e, n.Call) and e.function == CELL
+
+
+class _Tables:
+    def __init__(self, mechanism: n.Mechanism, source: Source) -> None:
+        self.mechanism, self.source = mechanism, source
+        tables = [i for i in mechanism.inputs if isinstance(i, n.Queries) and i.table is not None]
+        self.shapes = {x: item.table for item in tables for x in item.names if item.table is not None}
+        self.given = {
+            x for i in mechanism.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))
+        }
+
+        self.used = {*self.given, *(x for s in walk.statements_in(mechanism.body) for x in _names(s))}
+
+    def read(self) -> n.Mechanism:
+        """Each part of the mechanism."""
+        spec = self.mechanism
+        inputs = tuple(self._declared(rewrite.declaration(item, self.expr)) for item in spec.inputs)
+        body = rewrite.statements(self._rows(spec.body), self._stmt)
+        align = self._align(spec.align)
+        return replace(
+            spec, inputs=inputs, body=body, align=align, claim=rewrite.claimed(spec.claim, self.expr)
+        )
+
+    def _refuse(self, message: str, span: Span, advice: str) -> Never:
+        raise fault(self.source, "bad-table", message, span, help=advice)
+
+    def _declared(self, item: n.Input) -> n.Input:
+        if not isinstance(item, n.Queries) or item.table is None:
+            return item
+        rows, columns = item.table
+        whole = {i.name for i in self.mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT}
+        for size in item.table:
+            known = isinstance(size, n.Name) and (size.ident in whole or size.ident not in self.given)
+            if not known and not (isinstance(size, n.Number) and size.value.denominator == 1):
+                advice = "write `queries[n][m]`, with `n : int` and `m : int` among the inputs"
+                self._refuse("the sizes of a table are whole inputs or numbers", size.span, advice)
+        lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
+        cells = n.Binary("*", rows, columns, span=item.span)
+        says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
+        says += [n.Compare(">=", size, ZERO, span=size.span) for size in item.table]
+        says += [] if item.where is None else [item.where]
+        return replace(item, where=n.Logic("and", tuple(says), span=item.span))
+
+    # --- places ---
+
+    def _width(self, name: str, span: Span) -> n.Expr:
+        """The width by which two indices of a name are read: of draws, that of all tables."""
+        if name in self.shapes:
+            return self.shapes[name][1]
+        widths = dict.fromkeys(columns for _, columns in self.shapes.values())
+        if name in self.given or len(widths) != 1:
+            advice = (
+                "declare a table as `q : queries[n][m]`; of draws `xi[i][j]` takes the width of the tables"
+            )
+            self._refuse(f"`{name}[…][…]`: `{name}` is no table", span, advice)
+        return next(iter(widths))
+
+    def _place(self, name: str, at: n.Expr) -> n.Expr:
+        """The index in the list for one or two indices."""
+        if not isinstance(at, n.Call) or at.function != CELL:
+            return at
+        row, column = at.args
+        first = n.Binary("*", row, self._width(name, at.span), span=row.span)
+        return n.Binary("+", first, column, span=at.span)
+
+    def _row(self, name: str, low: n.Expr, high: n.Expr | None, span: Span) -> n.Gather:
+        """The cells of a row, or of the rows of a range, as a list."""
+        width = self._width(name, span)
+        first: n.Expr = n.Binary("*", low, width, span=span)
+        end = n.Binary("+", first, width) if high is None else n.Binary("*", high, width)
+        over = n.OverRange(first, replace(end, span=span), span=span)
+        return n.Gather(
+            n.LISTING,
+            None,
+            n.Index(name, n.Name("part", span=span), span=span),
+            "part",
+            over,
+            None,
+            span=span,
+        )
+
+    # --- expressions ---
+
+    def expr(self, e: n.Expr) -> n.Expr:
+        """An expression that is no argument of a call."""
+        match e:
+            case n.Call(function="len", args=(n.Name(ident=x),)) if x in self.shapes:
+                return self.shapes[x][0]
+            case n.Call(function="len", args=(n.Index(base=x) as row,)) if not _is_cell(row.index):
+                self.expr(row.index)
+                return self._width(x, e.span)
+            case n.Index(base=x, index=at) if x in self.shapes and not _is_cell(at):
+                self._refuse(f"`{x}[…]` is a row of a table", e.span, f"read a cell: `{x}[i][j]`")
+            case n.Index(base=x, index=at):
+                at = (
+                    walk.with_parts(at, tuple(map(self.expr, walk.parts_of(at))))
+                    if _is_cell(at)
+                    else self.expr(at)
+                )
+                return replace(e, index=self._place(x, at))
+            case n.Gather(over=n.Indices(base=x) as over) if x in self.shapes:
+                if over.item is not None:
+                    self._refuse(f"`{over.item}` would be a row", e.span, "name the index alone: `j in q`")
+                e = replace(e, over=n.OverRange(ZERO, self.shapes[x][0], span=over.span))
+        return walk.with_parts(e, tuple(map(self.expr, walk.parts_of(e))))
+
+    def _argument(self, e: n.Expr) -> n.Expr:
+        """An argument of a call: a row, and rows, are lists."""
+        match e:
+            case n.Index(base=x, index=at) if x in self.shapes and not _is_cell(at):
+                return self._row(x, self.expr(at), None, e.span)
+            case n.Gather(
+                function=n.LISTING, body=n.Index(base=x, index=at), index=j, over=n.OverRange() as over
+            ) if x in self.shapes and at == n.Name(j) and e.where is None:
+                return self._row(x, self.expr(over.low), self.expr(over.high), e.span)
+        return self.expr(e)
+
+    # --- statements ---
+
+    def _stmt(self, stmt: n.Stmt) -> n.Stmt:
+        match stmt:
+            case n.Invoke(arguments=arguments):
+                given = tuple(replace(a, value=self._argument(a.value)) for a in arguments)
+                return replace(stmt, arguments=given)
+            case n.Sample(name=x, index=n.Call(function=n_cell) as at) if n_cell == CELL:
+                inside = walk.with_parts(at, tuple(map(self.expr, at.args)))
+                return rewrite.own(replace(stmt, index=self._place(x, inside)), self.expr)
+        return rewrite.own(stmt, self.expr)
+
+    def _rows(self, body: Iterable[n.Stmt]) -> tuple[n.Stmt, ...]:
+        """Loops over the rows of a table."""
+
+        def one(stmt: n.Stmt) -> n.Stmt:
+            match stmt:
+                case n.For(over=n.OverQueries(base=x, item=row) as over) if x in self.shapes:
+                    if row in self.used:
+                        self._refuse(
+                            f"`{row}` is a row, and something else", stmt.span, "give it another name"
+                        )
+                    at = self._fresh(row) if stmt.index is None else stmt.index
+                    inside = rewrite.statements(stmt.body, lambda s: self._in_row(s, row, x, at))
+                    rounds = n.OverRange(ZERO, self.shapes[x][0], span=over.span)
+                    return replace(stmt, index=at, over=rounds, body=inside)
+            return stmt
+
+        return rewrite.statements(body, one)
+
+    def _fresh(self, name: str) -> str:
+        """A name for the place of a row or a cell."""
+        while (name := f"{name}_at") in self.used:
+            pass
+        self.used.add(name)
+        return name
+
+    def _in_row(self, stmt: n.Stmt, row: str, table: str, at: str) -> n.Stmt:
+        """A statement with the name of a row read as that row."""
+
+        def part(e: n.Expr) -> n.Expr:
+            match e:
+                case n.Index(base=x, index=j) if x == row:
+                    return replace(e, base=table, index=cell(n.Name(at, span=e.span), j, e.span))
+                case n.Name(ident=x) if x == row:
+                    return n.Index(table, n.Name(at, span=e.span), e.primed, span=e.span)
+                case n.Gather(over=n.Indices(base=x) as over) if x == row:
+                    whole = n.Call("len", (n.Index(table, n.Name(at)),), span=over.span)
+                    return replace(e, over=n.OverRange(ZERO, whole, span=over.span))
+            return e
+
+        match stmt:
+            case n.For(over=n.OverQueries(base=x, item=item) as over, index=j) if x == row:
+                whole = n.Index(table, n.Name(at, span=over.span), span=over.span)
+                j = self._fresh(item) if j is None else j
+                stmt = row_loop(j, item, whole, stmt.body, stmt.invariants, stmt.span)
+        return rewrite.own(stmt, lambda e: rewrite.bottom_up(e, part))
+
+    # --- alignment ---
+
+    def _align(self, items: tuple[n.AlignItem, ...]) -> tuple[n.AlignItem, ...]:
+        return tuple(map(self._item, items))
+
+    def _item(self, item: n.AlignItem) -> n.AlignItem:
+        match item:
+            case n.CaseSplit(cases=cases, otherwise=otherwise):
+                arms = tuple(replace(c, test=self.expr(c.test), items=self._align(c.items)) for c in cases)
+                return replace(item, cases=arms, otherwise=self._align(otherwise))
+            case n.Shift(name=x, index=n.Call(function=n_cell, args=(row, column)) as at) if n_cell == CELL:
+                return self._shift(item, x, at, row, column)
+        return rewrite.alignment((item,), self.expr)[0]
+
+    def _shift(self, line: n.Shift, x: str, at: n.Call, row: n.Expr, column: n.Expr) -> n.Shift:
+        """A line for `xi[i][j]`: one index c for every cell, where `[i][j]` is what the line speaks of."""
+        bound = [e.ident for e in (row, column) if isinstance(e, n.Name) and e.ident not in self.given]
+        if not bound:
+            inside = walk.with_parts(at, tuple(map(self.expr, at.args)))
+            line = replace(line, index=self._place(x, inside))
+            return replace(line, value=self.expr(line.value), guard=line.guard and self.expr(line.guard))
+        place = self._place(x, at)
+        one = n.Name("_".join(dict.fromkeys(bound)), span=at.span)
+
+        def changed(e: n.Expr) -> n.Expr:
+            e = rewrite.bottom_up(
+                self.expr(e), lambda part: replace(one, span=part.span) if part == place else part
+            )
+            if len({*bound}) < 2 or walk.names_in(e) & {*bound}:
+                usage = "each is an index of its own, and both stand together as `[i][j]`"
+                self._refuse(f"of `{x}[…][…]` a line speaks as a whole", line.span, usage)
+            return e
+
+        guard = None if line.guard is None else changed(line.guard)
+        return replace(line, index=one, value=changed(line.value), guard=guard)
+
+
+def _names(stmt: n.Stmt) -> Iterator[str]:
+    """The names that a statement gives a meaning to, but for entries of lists."""
+    match stmt:
+        case n.Assign(name=name) | n.Sample(name=name) | n.Invoke(name=name):
+            yield name
+        case n.Choose(name=name) | n.Logistic(name=name):
+            yield name
+        case n.For(index=str(name)):
+            yield name
+        case n.For() | n.While() | n.If() | n.Emit() | n.Empty():
+            pass
+
+
+def over_row(row: n.Index) -> n.OverRange:
+    """The columns of a row."""
+    return n.OverRange(ZERO, n.Call("len", (row,), span=row.span), span=row.span)
+
+
+def row_loop(
+    index: str, item: str, row: n.Index, body: tuple[n.Stmt, ...], invariants: tuple[n.Expr, ...], span: Span
+) -> n.For:
+    """A loop over the cells of a row: each round begins with what the cell is."""
+    entry = replace(row, index=cell(row.index, n.Name(index, span=row.span), row.span))
+    first = n.Assign(item, entry, span=row.span)
+    return n.For(index, over_row(row), (first, *body), invariants, span=span)
