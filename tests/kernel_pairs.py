@@ -82,6 +82,15 @@ program
   emit w
 """
 
+PART = """mechanism c
+input
+  y : queries, sensitivity 1, adjacency {}
+  d : real where d >= 0
+privacy d
+program
+  emit w
+"""
+
 MANY = """mechanism c
 input
   y : queries, sensitivity 1, adjacency all
@@ -160,6 +169,14 @@ def _many(argument: str, after: str = "pass") -> str:
     given = {"y": "y = q", "t": "t = list(1/2 for j in q)", "k": "k = 1", "d": "d = eps"}
     given[argument[0]] = argument
     called = spec(f"a = c({', '.join(given.values())})", after, "emit done", more="  m : int\n")
+    return called.replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
+
+
+def _in_parts(*lines: str, adjacency: str = "one", z: str = "queries") -> str:
+    """Calls that get parts of a list `z` with such an adjacency, or of a table."""
+    sizes = "  n : int where n >= 0\n  m : int where m >= 1\n"
+    lists = f"  z : {z}, sensitivity 1, adjacency {adjacency}\n  k : int where 1 <= k and k < len(z)\n"
+    called = spec(*lines, "emit done", more=sizes + lists)
     return called.replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
 
 
@@ -3516,5 +3533,78 @@ PAIRS: tuple[Pair, ...] = (
         "1/8",
         ("hypotheses",),
         Witness(sample=(("d", Fraction(1, 2)), ("z", Fraction(1)))),
+    ),
+    Pair(
+        "parts_that_overlap",
+        8,
+        _in_parts("a = c(y = z[:k], d = eps)", "b = c(y = z[{}:], d = eps)"),
+        "k",
+        "k - 1",
+        ("cost",),
+        callee=PART.replace("{}", "all"),
+    ),
+    Pair(
+        "parts_that_all_move",
+        8,
+        _in_parts("a = c(y = z[:k], d = eps)", "b = c(y = z[k:], d = eps)", adjacency="{}"),
+        "one",
+        "two",
+        ("cost",),
+        callee=PART.replace("{}", "all"),
+    ),
+    *(
+        Pair(
+            f"a_part_with_adjacency_{ways}",
+            8,
+            _in_parts("a = c(y = z[k:], d = eps)", adjacency="{}"),
+            ways,
+            wrong,
+            ("calls",),
+            callee=PART.replace("{}", ways),
+        )
+        for ways, wrong in (("one", "two"), ("two", "all"), ("moved", "two"))
+    ),
+    Pair(
+        "parts_that_share_an_index",
+        8,
+        _in_parts(
+            "a = c(y = z[:k], z = list(z[j{}] for j in range(0, k)))",
+        ),
+        "",
+        " + 1",
+        ("calls",),
+        callee=SHARED,
+    ),
+    Pair(
+        "a_row_again",
+        8,
+        _in_parts("for i in range(n):", "  a = c(y = z[{}], d = eps)", z="queries[n][m]"),
+        "i",
+        "0*i",
+        ("cost", "invariant", "defined"),
+        Witness((loop("alignment_cost <= (eps if $differing_z < i*m else 0)"),)),
+        PART.replace("{}", "all"),
+    ),
+    Pair(
+        "a_column_again",
+        8,
+        _in_parts(
+            "for j in range(m):", "  a = c(y = list(z[i][{}] for i in range(n)), d = eps)", z="queries[n][m]"
+        ),
+        "j",
+        "0*j",
+        ("cost", "invariant"),
+        Witness((loop("alignment_cost <= (eps if $differing_z % m < j else 0)"),)),
+        PART.replace("{}", "all"),
+    ),
+    Pair(
+        "what_no_answer_is_given_to",
+        8,
+        spec("a = c(y = {}, k = 1, d = eps)", "emit done", claim="0").replace(
+            "mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'
+        ),
+        "1",
+        "x",
+        ("cost",),
     ),
 )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import cycle
 from typing import Any
 
 import z3
@@ -19,11 +18,11 @@ from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner, bounds
 from aligncheck.kernel.state import Path, RecordList
 from aligncheck.kernel.symbols import Held
-from aligncheck.kernel.terms import Term, both, implies, same
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, sharing
+from aligncheck.language.syntax.walk import together
 
 NUMBER = "the argument is the same on D and D'"
 
@@ -73,38 +72,39 @@ class Calling(Runner):
         self.callees: dict[str, Callee] = {}
 
     def invoke(self, stmt: n.Invoke, path: Path) -> None:
-        """A call: its arguments are what the callee's proof assumed; it costs what the callee claims."""
-        actual = Actual(stmt, self._callee(stmt), path)
-        self._arguments(actual)
-        callee = actual.callee
+        """A call: its arguments are what the callee's proof assumed; it costs what the callee claims, where
+        they are apart.
+        """
+        actual, i = Actual(stmt, self._callee(stmt), path), self.index("i")
+        apart, callee = self._arguments(actual, i), actual.callee
         for fact in callee.assumed:
-            arbitrary = [(v, self.index("i")) for v in fact.variables]
+            arbitrary = [(v, self.index("i") if at else i) for at, v in enumerate(fact.variables)]
             formula = z3.substitute(fact.formula, *arbitrary) if arbitrary else fact.formula
             text = f"{stmt.mechanism} gets what its proof covers"
             # With D twice: then the call is defined, and ends, in every run. With D and D': it is private.
             self.prove(path, "calls", stmt.span, text, actual.put(formula, 0))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
-        self._charge(stmt, callee, [actual.put(each, 0) for each in callee.claimed], path)
+        self._charge(stmt, callee, [actual.put(each, 0) for each in callee.claimed], apart, path)
         path.calls[stmt.name] = self._released(actual)
 
-    def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], path: Path) -> None:
-        """What a call costs: the ε that it claims, and its δ; or in ρ what it claims, or half the square of
-        an ε.
+    def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], apart: Term, path: Path) -> None:
+        """What a call costs with arguments that are apart: the ε that it claims, and its δ; or in ρ what it
+        claims, or half the square of an ε. With others it costs nothing.
         """
-        price, spent, rho = claimed[0], path.ghosts, self.concentrated
+        price, spent, rho, none = claimed[0], path.ghosts, self.concentrated, self.symbols.none
         match callee.spec.claim:
             case n.Pure(epsilon=epsilon, most=most):
                 price = self.square(price) / 2 if rho else price
                 self.counted(stmt.name, stmt.span, None if rho else most or epsilon)
             case n.Approximate(epsilon=epsilon) if self.averaged and not rho:
-                spent["$delta"] = spent["$delta"] + claimed[1]
+                spent["$delta"] = spent["$delta"] + z3.If(apart, claimed[1], none)
                 self.counted(stmt.name, stmt.span, epsilon)
             case n.Concentrated(rho=amount) if rho:
                 self.counted(stmt.name, stmt.span, amount)
             case n.Approximate() | n.Concentrated():
                 text = "does not add up with the rest: ε and δ add up, or ρ and halves of squares of ε"
                 raise Reject("cost", stmt.span, f"what `{stmt.mechanism}` claims {text}")
-        spent["alignment_cost"] = spent["alignment_cost"] + price
+        spent["alignment_cost"] = spent["alignment_cost"] + z3.If(apart, price, none)
 
     def _callee(self, stmt: n.Invoke) -> Callee:
         if stmt.mechanism not in self.callees:
@@ -122,7 +122,8 @@ class Calling(Runner):
 
     # --- arguments ----------------------------------------------------------------------------------------
 
-    def _arguments(self, actual: Actual) -> None:
+    def _arguments(self, actual: Actual, i: Term) -> Term:
+        """What stands for the callee's inputs; and whether it is apart, of which facts speak at i."""
         stmt, callee = actual.stmt, actual.callee
         given = {a.name: a.value for a in stmt.arguments}
         inputs = [x for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))]
@@ -132,9 +133,12 @@ class Calling(Runner):
             names = item.names if isinstance(item, n.Queries) else (item.name,)
             for name in names:
                 self._argument(actual, item, name, given[name])
+        apart = self._pass_marks(actual, i)
+        for item in callee.spec.inputs:
             if isinstance(item, n.Queries):
-                self._pass_marks(actual, item, [given[name] for name in names])
+                self._pass_sums(actual, item, [given[name] for name in item.names])
         self._pass_steps(actual)
+        return apart
 
     def _argument(self, actual: Actual, item: n.Input, name: str, e: n.Expr) -> None:
         """What stands for one input; a public one is the same on D and D'."""
@@ -174,32 +178,65 @@ class Calling(Runner):
         length = z3.If(one.low <= one.high, one.high - one.low, self.symbols.zero)
         return [found.at(found.low + i).body for found in (one, other)], length
 
-    def _pass_marks(self, actual: Actual, item: n.Queries, given: list[n.Expr]) -> None:
-        """Which answers move is for the caller to say: those that move in the one group that the arguments
-        read, or in those that share their index. The callee's `ways` are taken for the caller's in order: a
-        choice as good as any, since what the callee assumes of them is shown.
+    def _pass_marks(self, actual: Actual, i: Term) -> Term:
+        """What the callee has symbols for: a place for each of its `ways` (a first one; for a second way a
+        last one), and whether any answer goes up. Returns whether the arguments are apart at all.
+
+        Sound, since all are chosen so for each pair of runs; what the callee assumes of them is shown. With
+        arguments that are apart nowhere what a call releases has one distribution, so that the call is free:
+        see section 8 of docs/kernel.md. Source: McSherry, *Privacy Integrated Queries*, SIGMOD 2009,
+        Theorem 4. Breaks if: the callee reads something that is not compared here.
         """
-        read = {x for e in given for x in self.lists if x in names_in(e) and x in self.private}
-        groups = [g for g in self.spec.inputs if isinstance(g, n.Queries) and read & set(g.names)]
-        if not groups or any(g not in sharing(self.spec.inputs, groups[0], Shared.INDEX) for g in groups):
-            return
-        theirs, ours = item.names[0], groups[0].names[0]
-        instead = dict(zip(item.adjacency.ways, cycle(groups[0].adjacency.ways), strict=False))
-        words = [("rises", "rises")]
-        for way in Way:
-            own = instead.get(way, way)
-            words += [(f"{way.mark}{end}", f"{own.mark}{end}") for end in ("", "_owner")]
-        inner = actual.callee.inner
-        for word, own_word in words:
-            their_mark, mark = inner.marks.get(f"${word}_{theirs}"), self.marks.get(f"${own_word}_{ours}")
-            if their_mark is not None and mark is not None:
-                actual.constants.append((their_mark, mark, mark))
-        for name, e in zip(item.names, given, strict=True):
-            for part in ("moved", "squares"):
+        inner, inputs, apart = actual.callee.inner, actual.callee.spec.inputs, [self.symbols.false]
+        for lines in together(inputs, Shared.INDEX):
+            for way in lines[0].adjacency.ways or (Way.ONE,):
+                ends = [f"${way.mark}{end}_{lines[0].names[0]}" for end in ("", "_owner")]
+                apart.append(self._somewhere(actual, lines, way, i, [inner.marks[end] for end in ends]))
+        for lines in together(inputs, Shared.DIRECTION):
+            rises = self._somewhere(actual, lines, Way.UP, i, [])
+            actual.constants.append((inner.marks[f"$rises_{lines[0].names[0]}"], rises, rises))
+        return either(*apart)
+
+    def _somewhere(
+        self, actual: Actual, lines: list[n.Queries], way: Way, i: Term, marks: list[Term]
+    ) -> Term:
+        """That arguments are apart in some way at a place, which is new and stands for the marks: of an
+        arbitrary index i is stated that they are not apart there, or are at that place, and it comes first.
+        """
+        inner, lists = actual.callee.inner, [(at, x) for line in lines for at, x in enumerate(line.names)]
+        place, owner = (self.held(f"{way.mark}{end}", self.symbols.INT) for end in ("", "_owner"))
+        self.apart.append(place)
+        actual.constants += [(mark, new, new) for mark, new in zip(marks, (place, owner), strict=False)]
+
+        def apart(x: str, at: Term) -> Term:
+            one, other = (f(at) for f in inner.lists[x][:2])
+            moved = {-1: other < one, 0: one != other, 1: one < other}[way.sign]
+            return actual.put(both(at >= 0, at < inner.lengths[x], moved), 1)
+
+        there = either(*(both(owner == at, apart(x, place)) for at, x in lists))
+        for at, x in lists:
+            ends = [(owner, place), (self.symbols.integer(at), i)]
+            low, high = reversed(ends) if way is Way.SECOND else ends
+            first = either(low[0] < high[0], both(low[0] == high[0], low[1] <= high[1]))
+            actual.path.fact(Kind.PRIME, implies(apart(x, i), both(there, first)))
+        return there
+
+    def _pass_sums(self, actual: Actual, item: n.Queries, given: list[n.Expr]) -> None:
+        """How far the answers below an index move in all: as the caller knows it of the list, or by what the
+        one at the place moves, if no other does. What the callee assumes of it is shown.
+        """
+        inner, i = actual.callee.inner, z3.Var(0, self.symbols.INT)
+        at, owner = (inner.marks[f"$differing{end}_{item.names[0]}"] for end in ("", "_owner"))
+        for number, (name, e) in enumerate(zip(item.names, given, strict=True)):
+            move = real(inner.lists[name][1](at)) - real(inner.lists[name][0](at))
+            for part, size in (("moved", absolute(move)), ("squares", move * move)):
                 below = inner.moved.get(f"${part}_{name}")
                 if below is not None:  # which is 0 of D and D
-                    own = self.moved.get(f"${part}_{e.ident}", below) if isinstance(e, n.Name) else below
-                    actual.functions.append((below, self.symbols.none, own(z3.Var(0, self.symbols.INT))))
+                    own = self.moved.get(f"${part}_{e.ident}") if isinstance(e, n.Name) else None
+                    below_i = both(owner == number, at >= 0, at < inner.lengths[name], at < i)
+                    single = z3.If(below_i, size, self.symbols.none)
+                    with_own = actual.put(single, 1) if own is None else own(i)
+                    actual.functions.append((below, self.symbols.none, with_own))
 
     def _pass_steps(self, actual: Actual) -> None:
         """How many steps of the callee's lattice an answer counts: a guess; what it must be is shown."""

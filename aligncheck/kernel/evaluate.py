@@ -312,6 +312,8 @@ class Evaluator(World):
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
+            for t in self.apart:  # which may be the quotient: then what is left is the remainder
+                self._always(scope, implies(both(t * y <= x, x < t * y + y), x % y == x - t * y))
             return x % y
         return OPERATIONS[op](*alike(x, y))
 

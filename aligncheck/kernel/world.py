@@ -81,6 +81,7 @@ class World:
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
+    apart: list[Term] = field(default_factory=list)
     made: dict[tuple[object, ...], Any] = field(default_factory=dict)
     runs: tuple[int, ...] = (0, 1)
 

@@ -213,6 +213,8 @@ def _with_costs(
     cost: Number = ZERO
     for left, right in pairs:
         if isinstance(left, interpreter.Invoked) and isinstance(right, interpreter.Invoked):
+            if _given_alike(left, right):
+                left = replace(left, spent=ZERO)
             cost = exact.add(cost, left.spent)
             yield PairedStep(left, right, None, cost)
         elif isinstance(right, interpreter.Draw) and right.key in shifts:
@@ -221,6 +223,13 @@ def _with_costs(
             yield PairedStep(left, right, shift, cost, unmoved.get(right.key, ""))
         else:
             yield PairedStep(left, right)
+
+
+def _given_alike(left: interpreter.Invoked, right: interpreter.Invoked) -> bool:
+    """Whether a call gets the same in both runs: then what it releases has one distribution, and is free."""
+    pairs = [(a, b) for (_, a), (_, b) in zip(left.given, right.given, strict=True)]
+    lists = [(a if isinstance(a, tuple) else (a,), b if isinstance(b, tuple) else (b,)) for a, b in pairs]
+    return all(len(a) == len(b) and all(map(exact.same, a, b)) for a, b in lists)
 
 
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:

@@ -24,7 +24,7 @@ from aligncheck.search.witness.more_lines import COST, MoreLines
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
-MANY = 16
+MANY = 24
 """So many bounds of the cost are tried for one loop, and so many of the whole."""
 
 
@@ -137,12 +137,15 @@ class _Costs(MoreLines):
         yield from (n.Compare("<=", DELTA, bound) for bound in self._deltas(k))
 
     def _paid_before(self, k: int) -> Iterator[n.Expr]:
-        start = self._start(k, COST, self._price)
         loop = self.loops[k]
-        for each in self._rounds(k, loop.body):
-            for grown in self._grown(k, each):
-                yield _sum((start, grown))
-        yield start
+        before = (self._price(s) for s in self.everything if isinstance(s, n.Invoke))
+        singly = dict.fromkeys(before) if len(self._around(k)) == 1 else {}
+        for start in dict.fromkeys((self._start(k, COST, self._price), *singly)):
+            for each in self._rounds(k, loop.body):
+                for grown in self._grown(k, each):
+                    yield _sum((start, grown))
+            yield start
+        start = self._start(k, COST, self._price)
         for x in self._changed(k):
             yield _sum((start, n.Name(x)))
         if len(self._around(k)) == 1:
@@ -204,14 +207,38 @@ class _Costs(MoreLines):
         for group in self.groups:
             first = group.names[0]
             marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
-            if marks:
-                yield _sum(n.Conditional(n.Compare("<", mark, index), each, ZERO) for mark in marks)
+            for seen in zip(*(self._seen(k, group, mark) for mark in marks), strict=True):
+                yield _sum(n.Conditional(test, each, ZERO) for test in seen)
             if group.sensitivity is not None and group.adjacency.together:
                 word = "squares" if group.adjacency.in_squares else "moved"
                 part = n.Index(f"${word}_{first}", index)
                 per = product((each, 1), (group.sensitivity, -1))
                 yield product((per, 1), (part, 1))
                 yield product((per, 1), (group.sensitivity, -1), (part, 1))
+
+    def _seen(self, k: int, group: n.Queries, mark: n.Expr) -> Iterator[n.Expr]:
+        """Tests whether an answer was looked at before a round: by its place, by where the list starts that a
+        call gets, by its column, or by the group that it is sorted into.
+        """
+        index = self._index(k)
+        yield n.Compare("<", mark, index)
+        calls = (s for s in self.inside[k] if isinstance(s, n.Invoke))
+        for value in (resolved(a.value, self.defined) for s in calls for a in s.arguments):
+            if not isinstance(value, n.Gather) or not isinstance(value.over, n.OverRange):
+                continue
+            yield n.Compare("<", mark, value.over.low)
+            yield n.Compare(">=", mark, value.over.high)
+            for part in walk.subexpressions(value.body):
+                if isinstance(part, n.Index) and part.base in group.names:
+                    yield from _in_column(mark, part.index, value.index, index)
+                    ends = (resolved(part.index, {value.index: e}) for e in (value.over.low, value.over.high))
+                    yield from map(n.Compare, ("<", ">="), (mark, mark), ends)
+                if isinstance(part, n.Compare) and index in (part.left, part.right) and part.op == "==":
+                    sorted_by = part.right if part.left == index else part.left
+                    there = resolved(sorted_by, {value.index: mark})
+                    size = n.Call("len", (n.Name(group.names[0]),))
+                    within = (n.Compare("<=", ZERO, mark), n.Compare("<", mark, size))
+                    yield n.Logic("and", (*within, n.Compare("<", there, index)))
 
     def _counted(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
         loop, index = self.loops[k], self._index(k)
@@ -248,6 +275,15 @@ class _Costs(MoreLines):
                         prices = dict.fromkeys(self._price(t) for t in self.everything)
                         yield from (_times(e.right, one) for one in prices if one != ZERO)
                         yield e.right
+
+
+def _in_column(mark: n.Expr, place: n.Expr, row: str, column: n.Expr) -> Iterator[n.Expr]:
+    """That an answer stands in a column before this one, of a table of which the rows stand one by one."""
+    for e, _ in walk.signed_terms(place):
+        if isinstance(e, n.Binary) and e.op == "*" and row in walk.names_in(e):
+            width = e.right if row in walk.names_in(e.left) else e.left
+            before = n.Compare("<", n.Binary("%", mark, width), column)
+            yield n.Logic("and", (n.Compare("<", ZERO, width), before))
 
 
 def _times(how: n.Expr, each: n.Expr) -> n.Expr:

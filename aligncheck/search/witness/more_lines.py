@@ -156,17 +156,26 @@ class MoreLines:
                         yield n.Compare("<=", test.left, n.Binary("+", test.right, step))
         for s in inside:
             if isinstance(s, n.Sample) and s.index is not None:
-                index = s.index
-                for inner in reversed(self._chain(s)):
-                    if inner == k:
-                        break
-                    index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
-                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), index)
+                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), self._reached(s, s.index, k))
         yield from self._records(k)
         yield from self._claimed(k)
         yield from self._up_to_limits(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
+
+    def _reached(self, draw: n.Sample, index: n.Expr, k: int) -> n.Expr:
+        """The index at which a round of a loop draws first: inner loops are where they start."""
+        for inner in reversed(self._chain(draw)):
+            if inner == k:
+                break
+            index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
+        return index
+
+    def _drawn_up_to(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
+        """The same of a line's draws at places of a table."""
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and s.name == line.name and isinstance(s.index, n.Binary):
+                yield self._reached(s, s.index, k)
 
     def _up_to_limits(self, k: int) -> Iterator[n.Expr]:
         """What is compared with a limit where a flag is set: below it as long as the flag is not."""
@@ -400,11 +409,17 @@ class MoreLines:
             yield _where(self._before(k, line.index))
         elif line.guard is None:
             for group in self.groups:
+                if group.adjacency.in_all and group.sensitivity is not None:
+                    for reached in self._drawn_up_to(line, k):
+                        moved = n.Index(f"$moved_{group.names[0]}", reached)
+                        yield n.Binary("/", moved, group.sensitivity)
                 if group.adjacency.ways and (
                     {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
                 ):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
+                    for reached in self._drawn_up_to(line, k):
+                        yield _sum([_where(n.Compare("<", mark, reached)) for mark in marks])
                     place = _place(line, group)
                     if isinstance(line.index, n.Name) and place is not None and place != line.index:
                         now = line_costs.resolved(place, {line.index.ident: self._index(k)})
