@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from random import Random
 
@@ -23,12 +24,12 @@ from aligncheck.verdict import Verified
 
 NOISY_SUM = """mechanism noisy_sum
 input
-  y : queries, sensitivity 1, adjacency {}
+  y : queries, sensitivity 1, adjacency {way}
   eps : real where eps > 0
 privacy eps
 program
   total = sum(y[j] for j in y)
-  eta ~ Lap(1/eps)
+  eta ~ Lap({most}/eps)
   emit v(total + eta)
 align
   eta += sum(y[j] for j in y) - sum(y'[j] for j in y)
@@ -58,25 +59,30 @@ Parts = Callable[[Sizes], Iterator[list[int]]]
 
 @dataclass(frozen=True)
 class Parted:
-    """A spec, what its calls get, how neighbours differ, and how many times `eps` it claims."""
+    """A spec, what its calls get, how neighbours differ, how many times `eps` it claims, and the scale of the
+    noise of what it calls, in units of 1/eps.
+    """
 
     spec: Spec
     parts: tuple[Parts, ...]
     adjacency: str
     claim: int
+    scale: int
+
+
+Rows = Callable[[Cells, int], Iterable[int]]
 
 
 def _rows(chance: Random) -> tuple[str, Parts]:
-    text, take = chance.choice(
-        (
-            ("t[i]", lambda t, i: [i]),
-            ("t[n - 1 - i]", lambda t, i: [len(t) - 1 - i]),
-            ("t[0]", lambda t, i: [0]),
-            ("t[i:i + 1]", lambda t, i: [i]),
-            ("t[0:i + 1]", lambda t, i: range(i + 1)),
-            ("t[i:]", lambda t, i: range(i, len(t))),
-        )
+    takes: tuple[tuple[str, Rows], ...] = (
+        ("t[i]", lambda t, i: [i]),
+        ("t[n - 1 - i]", lambda t, i: [len(t) - 1 - i]),
+        ("t[0]", lambda t, i: [0]),
+        ("t[i:i + 1]", lambda t, i: [i]),
+        ("t[0:i + 1]", lambda t, i: range(i + 1)),
+        ("t[i:]", lambda t, i: range(i, len(t))),
     )
+    text, take = chance.choice(takes)
 
     def parts(s: Sizes) -> Iterator[list[int]]:
         for i in range(s.rows):
@@ -86,14 +92,13 @@ def _rows(chance: Random) -> tuple[str, Parts]:
 
 
 def _named_rows(chance: Random) -> tuple[str, Parts]:
-    text, take = chance.choice(
-        (
-            ("row", lambda row: row),
-            ("row[1:]", lambda row: row[1:]),
-            ("list(row[j] for j in row)", lambda row: row),
-            ("list(row[0] for j in row)", lambda row: [row[0]] * len(row)),
-        )
+    takes: tuple[tuple[str, Callable[[list[int]], list[int]]], ...] = (
+        ("row", lambda row: row),
+        ("row[1:]", lambda row: row[1:]),
+        ("list(row[j] for j in row)", lambda row: row),
+        ("list(row[0] for j in row)", lambda row: [row[0]] * len(row)),
     )
+    text, take = chance.choice(takes)
 
     def parts(s: Sizes) -> Iterator[list[int]]:
         for row in s.table:
@@ -103,18 +108,17 @@ def _named_rows(chance: Random) -> tuple[str, Parts]:
 
 
 def _columns(chance: Random) -> tuple[str, Parts]:
-    text, take = chance.choice(
-        (
-            ("t[i][j]", lambda t, j: [row[j] for row in t]),
-            ("t[n - 1 - i][j]", lambda t, j: [row[j] for row in t]),
-            ("t[i][m - 1 - j]", lambda t, j: [row[len(row) - 1 - j] for row in t]),
-            ("t[i][0]", lambda t, j: [row[0] for row in t]),
-        )
+    takes: tuple[tuple[str, Rows], ...] = (
+        ("t[i][j]", lambda t, j: [row[j] for row in t]),
+        ("t[n - 1 - i][j]", lambda t, j: [row[j] for row in t]),
+        ("t[i][m - 1 - j]", lambda t, j: [row[len(row) - 1 - j] for row in t]),
+        ("t[i][0]", lambda t, j: [row[0] for row in t]),
     )
+    text, take = chance.choice(takes)
 
     def parts(s: Sizes) -> Iterator[list[int]]:
         for j in range(s.columns):
-            yield take(s.table, j)
+            yield list(take(s.table, j))
 
     call = f"noisy_sum(y = list({text} for i in range(n)), eps = eps)"
     return f"for j in range(m):\n    c = {call}\n    emit v(c.value)", parts
@@ -139,14 +143,13 @@ def _split(chance: Random) -> tuple[str, Parts]:
 
 
 def _groups(chance: Random) -> tuple[str, Parts]:
-    op, holds = chance.choice(
-        (
-            ("==", lambda g, c: g == c),
-            ("==", lambda g, c: g == c),
-            (">=", lambda g, c: g >= c),
-            ("!=", lambda g, c: g != c),
-        )
+    tests: tuple[tuple[str, Callable[[int, int], bool]], ...] = (
+        ("==", lambda g, c: g == c),
+        ("==", lambda g, c: g == c),
+        (">=", lambda g, c: g >= c),
+        ("!=", lambda g, c: g != c),
     )
+    op, holds = chance.choice(tests)
 
     def parts(s: Sizes) -> Iterator[list[int]]:
         for c in range(2):
@@ -158,7 +161,11 @@ def _groups(chance: Random) -> tuple[str, Parts]:
 
 
 def _cells(chance: Random) -> tuple[str, Parts]:
-    text, take = chance.choice((("t[i][j]", lambda t, i, j: t[i][j]), ("t[i][0]", lambda t, i, j: t[i][0])))
+    takes: tuple[tuple[str, Callable[[Cells, int, int], int]], ...] = (
+        ("t[i][j]", lambda t, i, j: t[i][j]),
+        ("t[i][0]", lambda t, i, j: t[i][0]),
+    )
+    text, take = chance.choice(takes)
 
     def parts(s: Sizes) -> Iterator[list[int]]:
         for i in range(s.rows):
@@ -177,7 +184,8 @@ def parted(seed: int) -> Parted:
     chance = Random(seed)
     of_table = chance.random() < 0.7
     ways = ("one", "one", "one", "moved", "two", "l1", "all")
-    adjacency, inner = chance.choice(ways), chance.choice(("one", "one", "l1"))
+    adjacency = chance.choice(ways)
+    inner, most = ("two", 2) if adjacency in ("moved", "two") else (chance.choice(("one", "one", "l1")), 1)
     made = [chance.choice(OF_TABLES if of_table else OF_LISTS)]
     if chance.random() < 0.2:
         made.append(next(m for m in (OF_TABLES if of_table else OF_LISTS) if m not in made))
@@ -197,8 +205,8 @@ def parted(seed: int) -> Parted:
         f"privacy {claim}*eps\nprogram\n  " + "\n  ".join(texts) + "\n"
     )
     text += f"align\n  xi[i][j] += {cell}\n" if _cells in made and "j]" in cell else ""
-    callee = (("noisy_sum.dp", NOISY_SUM.replace("{}", inner)),)
-    return Parted(Spec(text, callee, frozenset()), parts, adjacency, claim)
+    callee = (("noisy_sum.dp", NOISY_SUM.format(way=inner, most=most)),)
+    return Parted(Spec(text, callee, frozenset()), parts, adjacency, claim, most)
 
 
 def sizes_of(made: Parted) -> Iterator[Sizes]:
@@ -226,19 +234,23 @@ def _moves(cells: int, adjacency: str) -> Iterator[dict[int, int]]:
                 yield {a: 1, b: 1}
 
 
-def loss(made: Parted) -> tuple[int, Sizes | None]:
+def loss(made: Parted) -> tuple[Fraction, Sizes | None]:
     """The greatest loss, in units of eps, and where."""
-    most, where = 0, None
+    most, where = Fraction(0), None
     for sizes in sizes_of(made):
-        parts = [part for each in made.parts for part in each(sizes)]
+        scales = [1 if part.__qualname__.startswith("_cells") else made.scale for part in made.parts]
+        given = [(part, s) for each, s in zip(made.parts, scales, strict=True) for part in each(sizes)]
         for moves in _moves(len(sizes.groups), made.adjacency):
-            here = sum(abs(sum(moves.get(c, 0) for c in part)) for part in parts)
+            here = sum(
+                (Fraction(abs(sum(moves.get(c, 0) for c in part)), scale) for part, scale in given),
+                Fraction(0),
+            )
             if here > most:
                 most, where = here, sizes
     return most, where
 
 
-def judged(seed: int) -> tuple[str, int, Parted]:
+def judged(seed: int) -> tuple[str, Fraction, Parted]:
     """The verdict, and what the spec loses."""
     made = parted(seed)
     verdict, _ = verdict_on(made.spec)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
+from aligncheck.language.syntax.nodes import Input, Queries
 from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.tables import flat as flattened
 from aligncheck.language.syntax.unparse import unparse
 from aligncheck.meaning.interpreter import run
 
@@ -50,7 +53,8 @@ def rows(*lines: str) -> str:
             "for row_at in range(n):\n    a = c(q = q[row_at*m:row_at*m + m])\n    emit v(m)",
         ),
         (
-            "for j, x in q[1]:\n    xi[0][j] ~ Lap(1)\n    emit v(x + xi[0][j])\nalign\n  xi[i][j] += q[i][j] - q'[i][j]",
+            "for j, x in q[1]:\n    xi[0][j] ~ Lap(1)\n    emit v(x + xi[0][j])\n"
+            "align\n  xi[i][j] += q[i][j] - q'[i][j]",
             "for j in range(m):\n    x = q[1*m + j]\n    xi[0*m + j] ~ Lap(1)\n    emit v(x + xi[0*m + j])\n"
             "align\n  xi[i_j] += q[i_j] - q'[i_j]",
         ),
@@ -60,6 +64,12 @@ def test_a_table_is_the_list_of_its_cells(table: str, flat: str) -> None:
     tree = parse(Source("t", TABLE.replace("{}", "") + table + "\n"))
     assert tree == parse(Source("t", LIST.replace("{}", "") + flat + "\n"))
     assert parse(Source("t", unparse(tree))) == tree
+    without = replace(tree, inputs=tuple(_no_table(item) for item in tree.inputs))
+    assert flattened(without, Source("t", "")) == tree
+
+
+def _no_table(item: Input) -> Input:
+    return replace(item, table=None) if isinstance(item, Queries) else item
 
 
 def test_its_clause_stands_beside_the_size_of_its_list() -> None:

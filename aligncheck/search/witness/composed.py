@@ -230,7 +230,7 @@ class _Costs(MoreLines):
             yield n.Compare(">=", mark, value.over.high)
             for part in walk.subexpressions(value.body):
                 if isinstance(part, n.Index) and part.base in group.names:
-                    yield from _in_column(mark, part.index, value.index, index)
+                    yield from _in_column(mark, part.index, value.index)
                     ends = (resolved(part.index, {value.index: e}) for e in (value.over.low, value.over.high))
                     yield from map(n.Compare, ("<", ">="), (mark, mark), ends)
                 if isinstance(part, n.Compare) and index in (part.left, part.right) and part.op == "==":
@@ -277,13 +277,17 @@ class _Costs(MoreLines):
                         yield e.right
 
 
-def _in_column(mark: n.Expr, place: n.Expr, row: str, column: n.Expr) -> Iterator[n.Expr]:
-    """That an answer stands in a column before this one, of a table of which the rows stand one by one."""
-    for e, _ in walk.signed_terms(place):
+def _in_column(mark: n.Expr, place: n.Expr, row: str) -> Iterator[n.Expr]:
+    """That an answer stands in a column before this one, or after it, of a table with rows in a list."""
+    signed = walk.signed_terms(place)
+    for at, (e, _) in enumerate(signed):
         if isinstance(e, n.Binary) and e.op == "*" and row in walk.names_in(e):
             width = e.right if row in walk.names_in(e.left) else e.left
-            before = n.Compare("<", n.Binary("%", mark, width), column)
-            yield n.Logic("and", (n.Compare("<", ZERO, width), before))
+            rest = signed[:at] + signed[at + 1 :]
+            column = _sum(part if plus else n.Unary("-", part) for part, plus in rest)
+            for op in ("<", ">"):
+                there = n.Compare(op, n.Binary("%", mark, width), column)
+                yield n.Logic("and", (n.Compare("<", ZERO, width), there))
 
 
 def _times(how: n.Expr, each: n.Expr) -> n.Expr:
