@@ -21,7 +21,7 @@ from aligncheck.language.syntax.contract import Contract, FieldBound, contract_o
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
 from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_default, too_many_paths
 from aligncheck.search.relational.paths import TooManyPathsError
-from aligncheck.search.witness.composed import witnesses
+from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
 from aligncheck.search.witness.sift import sifted
 from aligncheck.search.witness.sorting import with_sorts
@@ -89,7 +89,7 @@ class Judge:
         claims = (mechanism.claim, *(contract_of(use).mechanism.claim for use in mechanism.uses))
         if not all(isinstance(claim, Pure) for claim in claims):
             try:
-                accepted, rejected = self._composed(mechanism, callees)
+                accepted, rejected = self._composed(mechanism, callees, called)
             except OutOfTimeError:
                 return _not_decided(mechanism)
             return accepted or not_shown(mechanism, rejected)
@@ -101,7 +101,7 @@ class Judge:
             proposals = Proposals(mechanism, callees, effort, self._hopeless(tried), called)
             witness, answer = self._decided(mechanism, proposals.tries())
             if isinstance(answer, Rejected) and answer.condition in HELPED and mechanism.uses:
-                accepted = self._composed(mechanism, callees)[0]
+                accepted = self._composed(mechanism, callees, called)[0]
                 if accepted is not None:
                     return accepted
         except OutOfTimeError:
@@ -141,16 +141,21 @@ class Judge:
         return witness, answer
 
     def _composed(
-        self, mechanism: Mechanism, callees: Mapping[str, Witness]
+        self, mechanism: Mechanism, callees: Mapping[str, Witness], called: bool
     ) -> tuple[Verified | None, Rejected]:
         """What the kernel accepts of a mechanism by lines about what is called and how often; or why it does
-        not: for another reason than the cost, if there is one.
+        not: for another reason than the cost, if there is one. With promises to its callers, if it is
+        `called` itself and keeps them.
         """
         answer = Rejected("cost", mechanism.span, "nothing was tried")
         for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
             found = sifted(mechanism, witness, self._in_time)
             said = decide(mechanism, found, self._in_time) if isinstance(found, Witness) else found
             if isinstance(said, Accepted) and isinstance(found, Witness):
+                more = promised(mechanism, found) if called else found
+                kept = said if more == found else decide(mechanism, more, self._in_time)
+                if isinstance(kept, Accepted):
+                    return Verified(mechanism, more, kept), answer
                 return Verified(mechanism, found, said), answer
             if isinstance(said, Rejected) and answer.condition in ("cost", "support"):
                 answer = said

@@ -98,9 +98,11 @@ class Choosing(Selecting):
             raise Reject("form", stmt.span, "an index is chosen by its weight")
         chosen = self.held(stmt.name, self.symbols.INT)
         costs: list[Term] = []
+        totals: list[LogSum] = []
         others: list[LogSum] = []
         for scope, kind in zip(self.in_runs(stmt, path), (Kind.RUN, Kind.PRIME), strict=False):
             total = self._log_sum(g, scope)
+            totals.append(total)
             there = total.over.at(chosen)
             if kind is Kind.PRIME:
                 path.oblige("support", stmt.span, f"{stmt.name} may be chosen on D'", there.within)
@@ -114,7 +116,20 @@ class Choosing(Selecting):
             path.fact(Kind.RUN, implies(some, self._ln_above(odds) == weight))
             costs.append(weight)
         self._set_apart(others[0], others[1], path)
-        self._drawn(stmt, chosen, costs[0] - costs[1], path)
+        cost = self._of_range(stmt, totals, path) if self.concentrated else costs[0] - costs[1]
+        self._drawn(stmt, chosen, cost, path)
+
+    def _of_range(self, stmt: n.Choose, totals: list[LogSum], path: Path) -> Term:
+        """What a choice costs in ρ: w²/8, where w is how far apart a_j - a'_j are for two indices of the set,
+        at the most: for the two at which they are greatest and least. The set is the same on D'.
+        """
+        j, *ends = (self.index(word) for word in ("any", "greatest", "least"))
+        (here, there), text = (t.over.at(j) for t in totals), f"{stmt.name} is one of the same on D'"
+        path.oblige("support", stmt.span, text, here.within == there.within)
+        pairs = [[t.over.at(end) for t in totals] for end in ends]
+        path.fact(Kind.RUN, both(*(one.within for one, _ in pairs)))
+        greatest, least = (one.body - other.body for one, other in pairs)
+        return (greatest - least) * (greatest - least) / 8
 
     def logistic(self, stmt: n.Logistic, path: Path) -> None:
         """A number with the logistic density f, measured in `scale`, given that it is above `low`.

@@ -25,7 +25,7 @@ RULES = {
     "a move of {": "gaussian_noise_for_epsilon",
     "Reject('acyclic', place, text)": "released_later",
     "claims {text}": "what_is_claimed_in_rho",
-    "this proof, of a claim in δ or ρ": "chosen_by_weights_in_rho",
+    "this proof, of a claim in δ or ρ": "logistic_noise_in_rho",
     "ghosts['$delta'] <= bound": "a_delta_spent_twice",
     "the δ is positive, and below 1": "a_delta_above_1",
     "self.prove(given": "a_declared_logarithm",

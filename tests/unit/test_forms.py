@@ -303,8 +303,7 @@ def test_which_way_a_scale_is_rounded(scale: str, said: str) -> None:
 
 
 def test_scales_are_rounded_up_and_the_budgets_of_calls_down() -> None:
-    spec = Path("specs/delta/sparse_delta.dp")
-    text = form(Source(str(spec), spec.read_text("utf-8")), RunMode.REFINED).source.text
+    text = of_spec("delta/sparse_delta.dp", RunMode.REFINED).source.text
     log = "max(ln(1/delta), near_ln_up(1/delta))"
     assert f"eps/max(sqrt(8*c*{log}), near_sqrt_up(8*c*{log}))" in text
     assert "eps <= 8*min(ln(1/delta), max(1 - 1/(1/delta), near_ln_down(1/delta)))" in text

@@ -18,6 +18,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, resolved
 from aligncheck.search.witness.more_lines import COST, MoreLines
@@ -44,6 +45,41 @@ def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wit
         bounds = (e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public)
         for bound in islice(bounds, MANY):
             yield _witness(spec, callees, squares=True, rho=bound)
+
+
+def promised(spec: n.Mechanism, witness: Witness) -> Witness:
+    """The witness with how many records there are, if that follows from the text, and bounds of indices."""
+    within = tuple((b.field, b.low, b.high) for b in bounds_by_densities(spec))
+    loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    made = tuple(
+        replace(kept, early=(*kept.early, n.Compare("==", n.Name("$records"), n.Name(loop.index))))
+        if isinstance(loop, n.For) and loop.index is not None and _records(loop.body) == ONE
+        else kept
+        for loop, kept in zip(loops, witness.loops, strict=True)
+    )
+    return replace(witness, loops=made, length=_records(spec.body), within=within)
+
+
+def _records(body: Iterable[n.Stmt]) -> n.Expr | None:
+    """How many records a block releases: None where a test decides that."""
+    found: list[n.Expr] = []
+    for stmt in body:
+        inside = tuple(walk.statements_in((stmt,)))
+        if not any(isinstance(s, n.Emit) for s in inside):
+            continue
+        each = _records(stmt.body) if isinstance(stmt, n.For) else ONE if isinstance(stmt, n.Emit) else None
+        if each is None or any(isinstance(s, n.Break) for s in inside):
+            return None
+        found.append(_times(_rounds(stmt.over), each) if isinstance(stmt, n.For) else each)
+    return _sum(found)
+
+
+def _rounds(over: n.OverQueries | n.OverRange) -> n.Expr:
+    match over:
+        case n.OverRange(low=low, high=high):
+            return _minus(high, low)
+        case n.OverQueries(base=base):
+            return n.Call("len", (n.Name(base),))
 
 
 def _witness(spec: n.Mechanism, callees: Mapping[str, Witness], squares: bool, rho: n.Expr | None) -> Witness:
