@@ -1,16 +1,19 @@
 """aligncheck proves that small randomized mechanisms are differentially private, or shows why they are
 not.
 
-The commands are here as functions: `verify`, `refute`, `compile`, `check`, `load` (see `aligncheck.api`), and
+The commands are here as functions: `verify`, `refute`, `explain`, `compare`, `compile`, `check`, `load` (see `aligncheck.api`), and
 `Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported when it is first used.
 """
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
     from aligncheck.api import (
+        Document,
         Finding,
         check,
+        compare,
         compile,  # noqa: A004 - the command's name
+        explain,
         load,
         load_ipython_extension,
         refute,
@@ -24,9 +27,12 @@ __all__ = [
     "Budget",
     "BudgetFile",
     "CommandError",
+    "Document",
     "Finding",
     "check",
+    "compare",
     "compile",
+    "explain",
     "load",
     "load_ipython_extension",
     "refute",

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from aligncheck.compiler.modes import RunMode
+    from aligncheck.publish.compose import Judged
+    from aligncheck.publish.sheet import Sheet
     from aligncheck.runtime import Mechanism
     from aligncheck.verdict import FileResult
 
@@ -216,6 +218,72 @@ def check(
         as_expected=None,
         what="\n".join(lines),
     )
+
+
+@dataclass(frozen=True, repr=False)
+class Document:
+    """What `aligncheck explain` or `aligncheck compare` writes: the proof, or the runs on which it fails. A
+    notebook shows its page.
+    """
+
+    _sheet: Sheet
+
+    @property
+    def title(self) -> str:
+        """The mechanism and the verdict, or the names of both mechanisms."""
+        return self._sheet.title
+
+    def to_html(self) -> str:
+        """One page that stands by itself."""
+        from aligncheck.publish.html import html_page
+
+        return html_page(self._sheet)
+
+    def to_latex(self) -> str:
+        """LaTeX: theorem, algorithm and proof."""
+        from aligncheck.publish.latex import latex_text
+
+        return latex_text(self._sheet)
+
+    def to_markdown(self) -> str:
+        """Markdown, for issues and pages."""
+        from aligncheck.publish.markdown import markdown_text
+
+        return markdown_text(self._sheet)
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f'<iframe srcdoc="{escape(self.to_html())}" width="100%" height="600"></iframe>'
+
+
+def explain(spec: Spec, *, timeout: float = TIMEOUT) -> Document:
+    """What is found of a spec, as a document, as `aligncheck explain` writes it. Raises CommandError where
+    there is no file.
+    """
+    from aligncheck.publish.compose import spec_sheet
+
+    return Document(spec_sheet(*_judged(spec, timeout)))
+
+
+def compare(one: Spec, other: Spec, *, timeout: float = TIMEOUT) -> Document:
+    """The lines in which two specs differ and what is found of each, as `aligncheck compare` writes it. Raises
+    CommandError where there is no file.
+    """
+    from aligncheck.publish.compose import comparison_sheet
+
+    return Document(comparison_sheet(_judged(one, timeout), _judged(other, timeout)))
+
+
+def _judged(spec: Spec, timeout: float) -> Judged:
+    from aligncheck.commands.publish import judged
+
+    with _file(spec) as (path, shown):
+        result, refutation = judged(path, timeout)
+    return _renamed(result, shown), refutation
 
 
 def load(spec: Spec, *, mode: ModeName | None = None, timeout: float = TIMEOUT) -> type[Mechanism]:

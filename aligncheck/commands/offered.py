@@ -24,14 +24,13 @@ def describing(spec: str | None, reference: Reference) -> Mechanism | None:
     """
     if spec is not None:
         from aligncheck.language.check import check
-        from aligncheck.language.check.scope import only_pure
         from aligncheck.language.diagnostics import SpecError
         from aligncheck.language.syntax.parse import parse
         from aligncheck.language.syntax.read import read_source
 
         try:
             source = read_source(spec)
-            return only_pure(source, check(source, parse(source)), "the choice of arguments")
+            return check(source, parse(source))
         except SpecError as error:
             raise CommandError(
                 f"`--spec {spec}`: {error.diagnostic.message}", f"aligncheck verify {spec}"
@@ -69,8 +68,8 @@ def with_arguments(
     chosen = tuple(pair for pair in found if pair is not None)
     if not chosen:
         raise CommandError(
-            f"no arguments were found that `{mechanism.name}` allows on these inputs",
-            "give them with `--set`",
+            f"no arguments were found with which `{mechanism.name}` allows such inputs as neighbours",
+            "give them with `--set`, or the inputs with `--pair`",
         )
     return chosen
 
@@ -84,8 +83,6 @@ def _with_arguments(pair: InputPair, mechanism: Mechanism, given: Mapping[str, s
         return None
     if len(private_inputs(mechanism)) > 1:
         pair = replace(pair, first=_plain(first), second=_plain(second))
-    if set(names) <= set(given):
-        return pair
     fixed = {name: _number(name, given[name]) for name in names if name in given}
     chosen = telling_arguments(mechanism, first, second, fixed)
     if chosen is None:

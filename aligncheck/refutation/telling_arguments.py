@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from aligncheck.language.syntax.nodes import Mechanism, Parameter, Queries
-from aligncheck.meaning.exact import Undecided, Undefined
+from aligncheck.meaning.exact import Undecided, Undefined, decimal
 from aligncheck.meaning.interpreter import Input, Inputs, Stopped, run
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.databases import legal, parameter_choices
@@ -70,7 +70,7 @@ def _noise(mechanism: Mechanism, parameters: Inputs, data: Mapping[str, Input]) 
     except (Stopped, Undecided, Undefined):
         return None
     scales = [draw.args[0] for draw in done.draws if draw.args]
-    return max((scale for scale in scales if isinstance(scale, Fraction)), default=Fraction(0))
+    return max((Fraction(decimal(scale)) for scale in scales), default=Fraction(0))
 
 
 def parameters_of(mechanism: Mechanism) -> tuple[str, ...]:

@@ -574,6 +574,22 @@ def test_arguments_are_chosen_from_a_spec(run: Run, tmp_path: Path) -> None:
     assert "T" not in json.loads(out)["levels"][0]["settings"]
 
 
+def test_inputs_are_neighbours_of_the_spec(run: Run, tmp_path: Path) -> None:
+    """Also where all parameters are given, under a claim with a δ, and whatever the pairs' own adjacency is."""
+    spec = tmp_path / "one.dp"
+    spec.write_text(
+        SVT_SPEC.replace("sensitivity 1", "sensitivity 1, adjacency one")
+        .replace("privacy eps", "privacy eps delta delta")
+        .replace("  extra : int where extra >= 1", "  delta : real where 0 < delta and delta < 1")
+        .replace("extra/", "2/")
+    )
+    given = ["--delta", "0.01", "--set", "T=0"]
+    _, out, err = run("threshold", "--eps", "1", "--spec", str(spec), *given, "--seed", "1", "--json")
+    assert not err
+    (level,) = json.loads(out)["levels"]
+    assert sum(x != y for x, y in zip(level["D"], level["D_prime"], strict=True)) == 1
+
+
 def test_a_spec_that_cannot_be_used(run: Run, tmp_path: Path) -> None:
     status, _, err = run("threshold", "--eps", "1", "--spec", str(tmp_path / "none.dp"))
     assert status == 2

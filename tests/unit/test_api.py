@@ -49,6 +49,15 @@ def test_a_text_is_verified_and_shows_itself() -> None:
         bool(found)
 
 
+def test_a_document_is_what_the_command_writes() -> None:
+    document = aligncheck.explain(SMALL)
+    assert repr(document) == "<small: VERIFIED>"
+    assert document.to_markdown().startswith("# small: VERIFIED\n\n`spec.dp`")
+    assert "\\begin{theorem}" in document.to_latex()
+    assert document._repr_html_().startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    assert aligncheck.compare(SMALL, SMALL.replace("small", "other")).title == "small beside other"
+
+
 def test_what_fails_says_where_and_what_is_expected() -> None:
     found = aligncheck.verify(SPECS / "broken" / "isvt1.dp")
     assert (found.verdict, found.status, found.as_expected) == ("ALIGNMENT FAILS", 1, True)
