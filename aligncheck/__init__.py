@@ -1,8 +1,9 @@
 """aligncheck proves that small randomized mechanisms are differentially private, or shows why they are
 not.
 
-The commands are here as functions: `verify`, `refute`, `explain`, `compare`, `compile`, `check`, `load` (see `aligncheck.api`), and
-`Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported when it is first used.
+The commands are here as functions: `verify`, `refute`, `explain`, `compare`, `compile`, `check`, `load` (see
+`aligncheck.api`), and `Budget` and `BudgetFile`, from which mechanisms that run may pay. Each is imported at
+its first use.
 """
 
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time

@@ -270,8 +270,9 @@ def explain(spec: Spec, *, timeout: float = TIMEOUT) -> Document:
 
 
 def compare(one: Spec, other: Spec, *, timeout: float = TIMEOUT) -> Document:
-    """The lines in which two specs differ and what is found of each, as `aligncheck compare` writes it. Raises
-    CommandError where there is no file.
+    """The lines in which two specs differ and what is found of each, as `aligncheck compare` writes it.
+
+    Raises CommandError where there is no file.
     """
     from aligncheck.publish.compose import comparison_sheet
 

@@ -575,7 +575,7 @@ def test_arguments_are_chosen_from_a_spec(run: Run, tmp_path: Path) -> None:
 
 
 def test_inputs_are_neighbours_of_the_spec(run: Run, tmp_path: Path) -> None:
-    """Also where all parameters are given, under a claim with a δ, and whatever the pairs' own adjacency is."""
+    """Also where all parameters are given, under a claim with a δ, whatever the pairs' own adjacency."""
     spec = tmp_path / "one.dp"
     spec.write_text(
         SVT_SPEC.replace("sensitivity 1", "sensitivity 1, adjacency one")
