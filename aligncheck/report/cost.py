@@ -155,6 +155,8 @@ def _part(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> CostPart
         if stmt.span == part.place and isinstance(stmt, nodes.Invoke):
             amount = _amount(whole, _price(mechanism, stmt, part.amount))
             times = "per call" if _inside(mechanism, stmt, nodes.For, nodes.While) else "once"
+            if any(isinstance(a.value, nodes.Gather) for a in stmt.arguments):  # of parts few may differ
+                times = f"{times} where its arguments differ".removeprefix("once ")
             return CostPart(f"{stmt.name} = {stmt.mechanism}(...)", *amount, times, part.place)
         if stmt.span == part.place and isinstance(stmt, nodes.Sample):
             name = part.name if stmt.index is None else f"{part.name}[{unparse_expr(stmt.index)}]"

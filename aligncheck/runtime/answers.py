@@ -412,7 +412,9 @@ def _read(
         raise AnswersError(name, "must be one column, not a whole table: choose a column first")
     dimensions = getattr(given, "ndim", 1)
     if dimensions != 1:
-        raise AnswersError(name, f"must be one-dimensional, but has {dimensions} dimensions")
+        text = f"must be one-dimensional, but has {dimensions} dimensions"
+        rows = ": of a table the cells stand row by row in one list, `table.ravel()`"
+        raise AnswersError(name, text + (rows if dimensions == 2 else ""))
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
     if not len(given):
@@ -494,7 +496,8 @@ def _number(place: str, value: object, whole: bool = False) -> Number:
     if isinstance(value, numbers.Real | Decimal):
         why = "which may not fit a float: convert it first, to a float or exactly to a Fraction"
         raise AnswersError(place, f"must be an integer, a fraction or a float, not {_kind(value)}, {why}")
-    raise AnswersError(place, f"must be a number, not {_kind(value)}")
+    rows = ": of a table the cells stand row by row in one list" if isinstance(value, list | tuple) else ""
+    raise AnswersError(place, f"must be a number, not {_kind(value)}{rows}")
 
 
 def _converted(convert: Callable[[], Number]) -> Number:
