@@ -19,6 +19,7 @@ from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
+from aligncheck.language.syntax.walk import has_coins
 from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_default, too_many_paths
 from aligncheck.search.relational.paths import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
@@ -100,8 +101,9 @@ class Judge:
         try:
             proposals = Proposals(mechanism, callees, effort, self._hopeless(tried), called)
             witness, answer = self._decided(mechanism, proposals.tries())
-            if isinstance(answer, Rejected) and answer.condition in HELPED and mechanism.uses:
-                accepted = self._composed(mechanism, callees, called)[0]
+            if isinstance(answer, Rejected) and answer.condition in HELPED:
+                added = mechanism.uses or has_coins(mechanism.body)
+                accepted = self._composed(mechanism, callees, called)[0] if added else None
                 if accepted is not None:
                     return accepted
         except OutOfTimeError:

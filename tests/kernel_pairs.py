@@ -180,6 +180,14 @@ def _in_parts(*lines: str, adjacency: str = "one", z: str = "queries") -> str:
     return called.replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
 
 
+_BIT = "  y : int query, adjacency any, range [0, 1]\n"
+
+
+def _coin(chance: str, released: str = "c", claim: str = "eps", align: str = "") -> str:
+    """A coin beside a private bit `y`, and what is released of them."""
+    return spec(f"c ~ Bernoulli({chance})", f"emit done(v = {released})", claim=claim, align=align, more=_BIT)
+
+
 EACH = Witness((loop(early="$records == j"),), length=expression("k"))
 """A witness for `MANY`: it releases k records."""
 
@@ -3622,5 +3630,105 @@ PAIRS: tuple[Pair, ...] = (
         "1",
         "x",
         ("cost",),
+    ),
+    Pair(
+        "weights_in_each_others_places",
+        11,
+        spec(
+            *("w ~ Choose(exp(eps) if j == y else exp({}*y) for j in range(2))", "emit done(v = w)"),
+            more=_BIT,
+        ),
+        "0",
+        "(0 - eps)",
+        ("cost",),
+    ),
+    Pair(
+        "a_private_chance",
+        15,
+        _coin("exp(eps)/(1 + exp(eps)) if y == 1 else 1/(1 + exp(eps))", claim="{}*eps"),
+        "1",
+        "3/4",
+        ("cost",),
+    ),
+    Pair(
+        "a_chance_of_1",
+        15,
+        _coin("2/3 if y == 1 else 1/{}", claim="ln(2)"),
+        "3",
+        "1",
+        ("scales",),
+    ),
+    Pair(
+        "a_logarithm_of_a_quotient",
+        15,
+        _coin("2/3 if y == 1 else 1/3", claim="ln(2/{})"),
+        "1",
+        "2",
+        ("cost",),
+    ),
+    Pair(
+        "a_coin_that_is_flipped",
+        15,
+        _coin("1/(1 + exp({}*eps))", "1 - y if c == 1 else y", align="c = 1 - c when y != y'"),
+        "1",
+        "2",
+        ("cost",),
+    ),
+    Pair(
+        "no_coin_that_is_flipped",
+        15,
+        spec("c ~ {}(1/2)", "emit done(v = 0)", align="c = 1 - c", claim="1"),
+        "Bernoulli",
+        "Lap",
+        ("support",),
+    ),
+    Pair(
+        "a_coin_with_a_third_side",
+        15,
+        spec("c ~ Bernoulli(1/2)", "emit done(v = 0)", align="c += {}", claim="1"),
+        "0",
+        "1",
+        ("support",),
+    ),
+    Pair(
+        "two_coins_for_one",
+        15,
+        spec("c ~ Bernoulli(1/2)", "emit done(v = 0)", align="c += 1 if c == 0 else {}", claim="1"),
+        "0 - 1",
+        "0",
+        ("injective",),
+        Witness(route="injective"),
+    ),
+    Pair(
+        "coins_in_each_others_places",
+        15,
+        spec("a ~ {}(1/2)", "b ~ {}(1/2)", "emit done(v = 0)", align="a = b\n  b = a"),
+        "Lap",
+        "Bernoulli",
+        ("language",),
+    ),
+    Pair(
+        "a_coin_that_is_divided",
+        15,
+        spec("a ~ {}(1/2)", "emit done(v = 0)", align="a = a/2", claim="ln(2)"),
+        "Lap",
+        "Bernoulli",
+        ("language",),
+    ),
+    Pair(
+        "a_private_chance_in_rho",
+        15,
+        _coin("exp(eps)/(1 + exp(eps)) if y == 1 else 1/(1 + exp(eps))", claim="eps{}"),
+        "",
+        " zcdp",
+        ("scales",),
+    ),
+    Pair(
+        "a_coin_that_is_moved_in_rho",
+        15,
+        spec("c ~ Bernoulli(1/2)", "emit done(v = 0)", align="c = 1 - c", claim="1{}"),
+        "",
+        " zcdp",
+        ("language",),
     ),
 )

@@ -69,6 +69,8 @@ def supported(site: DrawSite, raw: int) -> Number:
             return Fraction(abs(raw), 4)
         case nodes.Family.GEOMETRIC:
             return Fraction(abs(raw))
+        case nodes.Family.BERNOULLI:
+            return Fraction(raw % 2)
         case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_GAUSSIAN:
             step = site.args[1]
             assert isinstance(step, Fraction)

@@ -143,6 +143,8 @@ def random_noise(site: DrawSite, chance: random.Random) -> Number:
             return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
         case nodes.Family.UNIFORM:
             return F(0)
+        case nodes.Family.BERNOULLI:
+            return F(size % 2)
         case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL | nodes.Family.GAUSSIAN:
             return F(size, 2) * chance.choice([1, -1])
 

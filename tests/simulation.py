@@ -81,6 +81,8 @@ def noise_from(chance: random.Random) -> Noise:
                 return Fraction(-scale * math.log(chance.expovariate(1)))
             case nodes.Family.UNIFORM:
                 return Fraction(scale * chance.random())
+            case nodes.Family.BERNOULLI:
+                return Fraction(int(chance.random() < scale))
             case nodes.Family.EXPONENTIAL:
                 return Fraction(chance.expovariate(1 / scale))
             case nodes.Family.GEOMETRIC:

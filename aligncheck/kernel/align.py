@@ -52,6 +52,8 @@ class Move:
         return (self.value,) if more is None else (self.value, more)
 
 
+FLIPPED = n.Number(Fraction(-1))
+"""What a coin b is divided by that becomes 1 - b."""
 CONNECTIVES = (z3.Z3_OP_AND, z3.Z3_OP_OR, z3.Z3_OP_NOT, z3.Z3_OP_IMPLIES, z3.Z3_OP_ITE)
 
 
@@ -167,6 +169,8 @@ class Aligner(Sets):
             return Move(scope.guard, value, (name, self.whole_number(where, scope)))
         if by is None:
             return Move(scope.guard, value)
+        if by == FLIPPED:
+            return Move(scope.guard, value, None, -z3.RealVal(1, self.symbols.ctx))
         stretch = self.number(n.Call("ln", (by,), span=line.span), scope)
         return Move(scope.guard, value, None, real(self.number(by, scope)), stretch)
 
@@ -180,7 +184,7 @@ class Aligner(Sets):
         for at, (e, plus) in enumerate(signed):
             match e:
                 case _ if not plus:
-                    pass
+                    found |= {3: (at, None, FLIPPED)} if e == own else {}
                 case _ if e == own:
                     found.setdefault(0, (at, None, None))
                 case n.Binary(op="/", left=left, right=by) if left == own:
@@ -229,12 +233,14 @@ class Aligner(Sets):
         """
         x, place = stmt.name, stmt.span
         new = [m for m in moves if m.renews]
-        if stmt.family.discrete and any(m.divisor is not None for m in new):
+        flips = stmt.family.coin and all(m.source is None and m.stretch is None for m in new)
+        if stmt.family.discrete and not flips and any(m.divisor is not None for m in new):
             raise Reject("language", place, "a draw on a lattice that is divided")
         refused = {
             "beside the one-to-one route": self.general,
             "in a claim in δ or ρ": self.averaged,
             f"where it is {stmt.family.value} noise": stmt.family.row.moves is not Moves.BOTH,
+            "where it is a coin": stmt.family.coin and not flips,
         }
         for why in (why for why, holds in refused.items() if new and holds):
             raise Reject("language", place, f"a draw that is put in another's place, or divided, {why}")
@@ -242,7 +248,7 @@ class Aligner(Sets):
             for other in new[:at]:
                 text = f"one line at most says what {x} becomes"
                 path.oblige("injective", place, text, z3.Not(both(m.on, other.on)))
-            if m.divisor is not None:
+            if m.divisor is not None and not flips:
                 text = f"{x} is divided by 1 at least"
                 path.oblige("support", place, text, implies(m.on, m.divisor >= 1))
             elif stmt.index is None and m.source is not None:

@@ -6,6 +6,7 @@ density, at the point that is drawn, is greater on D than on D'. See docs/kernel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import z3
@@ -17,7 +18,7 @@ from aligncheck.kernel.selection import Selecting
 from aligncheck.kernel.sets import Opened
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real
+from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.weights import log_of
 
@@ -116,6 +117,8 @@ class Choosing(Selecting):
             path.fact(Kind.RUN, implies(some, self._ln_above(odds) == weight))
             costs.append(weight)
         self._set_apart(others[0], others[1], path)
+        if any(self._rearranged(totals[0], totals[1], path)):
+            path.fact(Kind.RUN, totals[0].value == totals[1].value)
         cost = self._of_range(stmt, totals, path) if self.concentrated else costs[0] - costs[1]
         self._drawn(stmt, chosen, cost, path)
 
@@ -130,6 +133,19 @@ class Choosing(Selecting):
         path.fact(Kind.RUN, both(*(one.within for one, _ in pairs)))
         greatest, least = (one.body - other.body for one, other in pairs)
         return (greatest - least) * (greatest - least) / 8
+
+    def _rearranged(self, one: LogSum, other: LogSum, path: Path) -> Iterator[bool]:
+        """Whether both sets have the same weights, but that those at two indices have changed places: then
+        they have the same sum. The two are a guess, what the index is compared with; that each index has the
+        weight of the one in its place is shown for an arbitrary index.
+        """
+        known = [f for f in path.facts if f.kind is Kind.RUN]
+        unit, j = z3.RealVal(1, self.symbols.ctx), one.over.j
+        for a, b in zip(*(_compared(each.over.body, j) for each in (one, other)), strict=False):
+            x, y = (t if z3.is_int(t) else self.steps(t, unit) for t in (a, b))
+            there = other.over.at(z3.If(j == x, y, z3.If(j == y, x, j)))
+            goal = both(one.over.within == there.within, implies(there.within, one.over.body == there.body))
+            yield self.decider.follows(known, goal, "the same weights in other places", FEW) is not None
 
     def logistic(self, stmt: n.Logistic, path: Path) -> None:
         """A number with the logistic density f, measured in `scale`, given that it is above `low`.
@@ -173,3 +189,9 @@ class Choosing(Selecting):
     def _drawn(self, stmt: n.Choose | n.Logistic, drawn: Term, cost: Term, path: Path) -> None:
         path.values[stmt.name] = (drawn,) * len(self.runs)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
+
+
+def _compared(body: Term, j: Term) -> Iterator[Term]:
+    """With what the index of a set is compared."""
+    equal = (each.term.children() for each in subterms(body) if each.kind == z3.Z3_OP_EQ)
+    return (other for pair in equal for other, one in (pair, pair[::-1]) if same(real(one), real(j)))

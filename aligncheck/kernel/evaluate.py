@@ -16,7 +16,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
-from aligncheck.kernel.terms import Term, absolute, alike, both, either, implies, real, same
+from aligncheck.kernel.terms import Term, absolute, alike, anatomy, both, either, implies, real, same
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
 
@@ -367,13 +367,44 @@ class Evaluator(World):
             case (("ln" | "log2" | "exp"), [x]):
                 if f != EXP:
                     self.demand(scope, x > 0, "a logarithm of a positive number")
-                value = self.rules[f](real(x))
+                value = self.log(real(x)) if f == LN else self.rules[f](real(x))
                 log, of = (x, value) if f == EXP else (value, x)
                 for sign, side in ((log > 0, of > 1), (log == 0, of == 1), (log < 0, both(of > 0, of < 1))):
                     self._always(scope, implies(sign, side) if f == EXP else implies(side, sign))
                 return value
             case _:
                 raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
+
+    def log(self, x: Term) -> Term:
+        """ln |x| of an x that is not 0: by its factors, and of exp(y) it is y."""
+        parts = x.children()
+        match anatomy(x).kind:
+            case z3.Z3_OP_ITE:
+                return z3.If(parts[0], self.log(parts[1]), self.log(parts[2]))
+            case z3.Z3_OP_MUL:
+                return z3.Sum(*map(self.log, parts))
+            case z3.Z3_OP_DIV:
+                return self.log(parts[0]) - self.log(parts[1])
+            case z3.Z3_OP_ANUM if x.as_fraction() == 1:
+                return self.symbols.none
+            case z3.Z3_OP_ANUM if x.denominator_as_long() > 1:
+                ratio = x.as_fraction().as_integer_ratio()
+                above, below = (self.log(z3.RealVal(i, x.ctx)) for i in ratio)
+                return above - below
+        return x.arg(0) if x.decl().eq(self.rules[EXP]) else self.rules[LN](x)
+
+    def log_rest(self, p: Term) -> Term:
+        """ln |1 - p|, where p is not 1: of a quotient a/b it is that of (b - a)/b."""
+        if z3.is_app_of(p, z3.Z3_OP_ITE):
+            return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
+        above = below = z3.RealVal(1, p.ctx)
+        for factor in p.children() if z3.is_mul(p) else [p]:
+            if z3.is_app_of(factor, z3.Z3_OP_DIV):
+                above, below = above * factor.arg(0), below * factor.arg(1)
+            else:
+                above = above * factor
+        below = z3.simplify(below)
+        return self.log(z3.simplify(below - above)) - self.log(below)
 
     def square(self, term: Term) -> Term:
         """The square of a number that is defined, factor by factor; of a root, what that is the root of."""

@@ -19,8 +19,8 @@ from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term, both, either, real
-from aligncheck.language.families import Lattice, Moves, Slope
+from aligncheck.kernel.terms import Term, both, either, real, same
+from aligncheck.language.families import Family, Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -207,7 +207,7 @@ class Runner(Choosing):
             if step is not None:
                 path.fact(kind, noise.symbols[run](at) == step * z3.ToReal(noise.whole[run](at)))
             if stmt.family.one_sided:
-                path.fact(kind, noise.symbols[run](at) >= 0)
+                path.fact(kind, _in_support(stmt.family, noise.symbols[run](at)))
         for twin_at in twins:  # the twin run's draw, which the alignment takes to the same draw on D'
             path.fact(Kind.TWIN, at == twin_at)
             taken_to = again + self.total(self.moves(x, at, self.scope(Mode.TWIN, path, place).of(2)))
@@ -220,9 +220,11 @@ class Runner(Choosing):
         image = self.image(stmt, one, moves, path)
         path.fact(Kind.PRIME, other == image)
         if stmt.family.one_sided:
-            path.oblige("support", place, f"the aligned {x} is not negative", image >= 0)
+            text = f"the aligned {x} is {'0 or 1' if stmt.family.coin else 'not negative'}"
+            path.oblige("support", place, text, _in_support(stmt.family, image))
         self._moved_as_it_may(stmt, shift, path)
-        cost = self.charged(stmt, at, moves, rate, path)
+        pay = (stmt, at, moves, rate, path)
+        cost = self._tossed(stmt, one, image, rate) if stmt.family.coin else self.charged(*pay)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[f"$least_{x}"] = z3.If(either(least == upto, at < least), at, least)
         path.ghosts[f"$drawn_{x}"] = z3.If(at >= upto, at + 1, upto)
@@ -254,15 +256,19 @@ class Runner(Choosing):
         args = [[real(self.number(a, s)) for s in self.in_runs(stmt, path)[:2]] for a in stmt.args]
         for one, other in args:
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)
-            path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
+            if not stmt.family.coin or self.averaged:
+                path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
         unit = z3.RealVal(1, self.symbols.ctx)
         step = {Lattice.NONE: None, Lattice.WHOLE: unit, Lattice.STEP: args[-1][0]}[stmt.family.row.lattice]
         match stmt.family.row.slope:
             case Slope.SCALE:
                 return (unit, args[0][0]), step
-            case Slope.CHANCE:
-                p = args[0][0]
+            case Slope.CHANCE | Slope.ODDS:
+                p, other = args[0]
                 self.prove(path, "scales", place, f"{x} is drawn with a probability below 1", p < 1)
+                if stmt.family.coin:
+                    path.fact(Kind.PRIME, both(other > 0, other < 1))  # as is shown of every run
+                    return (p, other), step
                 rest = z3.simplify(1 - p)
                 if not z3.is_app(rest) or not rest.decl().eq(self.rules[EXP]):
                     text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"
@@ -273,6 +279,23 @@ class Runner(Choosing):
                     text = "costs no ε, but ρ, in a claim of `zcdp` or `delta`"
                     raise Reject("support", place, f"a move of {stmt.family.value} noise {text}")
                 return (unit, args[0][0]), step
+
+    def _tossed(self, stmt: n.Sample, one: Term, image: Term, chances: Rate) -> Term:
+        """What a coin costs: ln f(b; p)/f(b'; p') for the b' that b becomes and the p' of D', exactly, where
+        f(1; p) is p and f(0; p) is 1 - p. So p may be private (but `averaged`), and is to be between 0 and 1.
+        """
+        p, other = chances
+        if same(p, other) and same(one, z3.simplify(image)):
+            return self.symbols.none
+        self.counted(stmt.name, stmt.span, None)
+        sides = ((one, p), (image, other))
+        before, after = (z3.If(b == 1, self.log(c), self.log_rest(c)) for b, c in sides)
+        return before - after
+
+
+def _in_support(family: Family, value: Term) -> Term:
+    """That a value is one of one-sided noise, or of a coin."""
+    return both(value >= 0, value <= 1) if family.coin else value >= 0
 
 
 def bounds(value: Term, low: Term | None, high: Term | None) -> list[Term]:

@@ -22,13 +22,21 @@ class Slope(Enum):
     CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
     SIGMA: σ > 0, and ln f(x)/f(y) has no such bound. The Rényi divergence of any order α > 1 between f and f
     moved by d (on a lattice: by a multiple of its step) is at most αd²/(2σ²): a move costs d²/(2σ²) of ρ.
+    ODDS: 0 < p < 1, and f(1) = p, f(0) = 1 - p. It costs ln f(x)/f'(y), exactly, where f' is f with the p of
+    D', which may be another.
 
     On the reals, moreover, no density is less nearer to 0: f(x/r) >= f(x) for r >= 1.
     """
 
     SCALE = "scale"
-    CHANCE = "p"
+    CHANCE = "chance"
     SIGMA = "sigma"
+    ODDS = "odds"
+
+    @property
+    def argument(self) -> str:
+        """What the first argument is called."""
+        return "p" if self in (Slope.CHANCE, Slope.ODDS) else self.value
 
 
 class Moves(Enum):
@@ -169,6 +177,9 @@ class Family(Enum):
     GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
 
+    BERNOULLI = FamilyRow("Bernoulli", (), Slope.ODDS, Lattice.WHOLE, True, "?", "bernoulli")
+    """1 with probability p, and 0 else (Warner 1965)."""
+
     DISCRETE_LAPLACE = FamilyRow(
         "DLap", ("DiscreteLaplace",), Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
     )
@@ -203,7 +214,7 @@ class Family(Enum):
     @property
     def arguments(self) -> tuple[str, ...]:
         """What its arguments are called, in order."""
-        return (self.row.slope.value, *(("step",) if self.stepped else ()))
+        return (self.row.slope.argument, *(("step",) if self.stepped else ()))
 
     @property
     def one_sided(self) -> bool:
@@ -223,7 +234,12 @@ class Family(Enum):
     @property
     def exponential(self) -> bool:
         """Whether the density (the masses) is proportional to exp(-|x|/scale) on the support."""
-        return self.row.tail is None and self.row.slope is not Slope.SIGMA
+        return self.row.tail is None and self.row.slope not in (Slope.SIGMA, Slope.ODDS)
+
+    @property
+    def coin(self) -> bool:
+        """Whether it is 0 or 1, and its chance may be private."""
+        return self.row.slope is Slope.ODDS
 
     @property
     def on_lattice(self) -> Family | None:

@@ -53,8 +53,10 @@ from aligncheck.meaning.interpreter import (
     State,
     Stopped,
     Tally,
+    chance_of,
     integer_of,
     number_of,
+    outside_support,
     rate_of,
     released,
     selects,
@@ -627,6 +629,8 @@ class Alignment:
                     return self._ln(number_of(by, scope))
                 case nodes.Binary(op="*", left=left, right=right) if own in (left, right):
                     return exact.negative(self._ln(number_of(right if left == own else left, scope)))
+                case _ if term == own:  # subtracted
+                    return ZERO
                 case nodes.Name(ident=x) | nodes.Index(base=x) if x in self._sampled and x != line.name:
                     if line.name in self._exchanged:
                         return ZERO
@@ -641,8 +645,13 @@ class Alignment:
         return exact.ln(size)
 
     def cost_of(self, key: NoiseKey) -> Number:
-        """What a draw that the alignment moves costs."""
-        cost = _draw_cost(self._on_d[key], self.shifts[key], bool(self._renewed))
+        """What a draw costs that the alignment moves, or whose chance is another on D'."""
+        draw = self._on_d[key]
+        if draw.family.coin:
+            return _coin_cost(
+                draw, self.shifts[key], self._sites[key].args if key in self._sites else draw.args
+            )
+        cost = _draw_cost(draw, self.shifts[key], bool(self._renewed))
         return exact.add(cost, self._stretched.get(key, ZERO))
 
     def _binder(self, line: nodes.Shift) -> str | None:
@@ -711,6 +720,17 @@ def _cycle_in(reads: Mapping[NoiseKey, Collection[Reading]]) -> tuple[NoiseKey, 
                     following.of if isinstance(following, Origin) else reads.get(following, ())
                 )
     return ()
+
+
+def _coin_cost(draw: Draw, shift: Number, args: tuple[Number, ...]) -> Number:
+    """ln f(b)/f'(b'), where f is the distribution on D and f' that on D', with these arguments; 0 where b' is
+    no side of a coin, which is another fault.
+    """
+    value = exact.add(draw.value, shift)
+    if outside_support(draw.family, args, value) is not None:
+        return ZERO
+    before, after = chance_of(draw.args[0], draw.value), chance_of(args[0], value)
+    return ZERO if exact.same(before, after) else exact.ln(exact.divide(before, after))
 
 
 def _draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:

@@ -1008,7 +1008,7 @@ def _bad_scale(family: Family, args: tuple[Number, ...]) -> str | None:
     match family.row.slope:
         case Slope.SCALE | Slope.SIGMA:
             return _not_positive(family.arguments, args)
-        case Slope.CHANCE:
+        case Slope.CHANCE | Slope.ODDS:
             (p,) = args
             if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
                 return None
@@ -1029,6 +1029,13 @@ def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
             return exact.divide(ONE, args[0])
         case Slope.CHANCE:
             return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
+        case Slope.ODDS:
+            return exact.absolute(exact.ln(exact.divide(args[0], exact.subtract(ONE, args[0]))))
+
+
+def chance_of(p: Number, side: Number) -> Number:
+    """The probability of a side of a coin: p of 1, the rest of 0."""
+    return exact.subtract(ONE, p) if exact.sign(side) == 0 else p
 
 
 def moved_at_no_price(draw: Draw, value: Number) -> str | None:
@@ -1051,6 +1058,8 @@ def outside_support(family: Family, args: tuple[Number, ...], value: Number) -> 
         return f"{value} is negative, and `{family.value}` noise is not"
     if family.bounded and exact.compare(value, args[0]) > 0:
         return f"{value} is more than {args[0]}, and `{family.value}` noise is not"
+    if family.coin and exact.compare(value, ONE) > 0:
+        return f"{value} is more than 1, and a coin is 0 or 1"
     match family.row.lattice:
         case Lattice.NONE:
             return None

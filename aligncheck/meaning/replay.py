@@ -336,8 +336,10 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
 
 
 def _same_distribution(left: interpreter.Draw, right: interpreter.Draw) -> bool:
+    """Whether their arguments are equal; a coin may have another chance, which it pays for."""
     return left.family is right.family and all(
-        exact.same(before, after) for before, after in zip(left.args, right.args, strict=True)
+        left.family.coin or exact.same(before, after)
+        for before, after in zip(left.args, right.args, strict=True)
     )
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Sort
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
@@ -37,6 +37,8 @@ _REALS = tuple(Fraction(text) for text in ("0", "1", "1/2", "2", "1/4", "4", "-1
 _POSITIVE = tuple(Fraction(text) for text in ("1", "1/2", "1/4", "2", "1/8", "4", "7/4"))
 _CHANCES = (Fraction(1, 50), Fraction(1, 1000), Fraction(1, 8))
 """For what a δ is made of."""
+_SIDES = (Fraction(3, 4), Fraction(1, 10))
+"""Before the usual values, for what the chance of a coin is made of."""
 _INTEGERS = tuple(Fraction(value) for value in (0, 1, 2, 3, -1))
 _COUNTS = tuple(Fraction(value) for value in (1, 2, 3, 4))
 _TRUTHS = (True, False)
@@ -77,10 +79,11 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
     blank = dict(_blank(mechanism, length))
     claim = mechanism.claim
     chances = names_in(claim.delta) if isinstance(claim, nodes.Approximate) else frozenset()
+    sides = _sides(mechanism)
     options = [
         list(_CHANCES)
         if item.name in chances and item.name not in fixed
-        else _options(item, length, fixed, blank)
+        else [*(_SIDES if item.name in sides - fixed.keys() else ()), *_options(item, length, fixed, blank)]
         for item in public
     ]
     found = list(islice(_held(public, options, blank), MOST_CHOICES))
@@ -103,6 +106,15 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
                 ):
                     found.append(chosen)
     return found
+
+
+def _sides(mechanism: Mechanism) -> frozenset[str]:
+    """The names that the chance of a coin is made of, without exponentials."""
+    coins = (
+        s.args[0] for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample) and s.family.coin
+    )
+    plain = (p for p in coins if not any(isinstance(e, nodes.Call) for e in subexpressions(p)))
+    return frozenset(name for p in plain for name in names_in(p))
 
 
 def _held(

@@ -281,10 +281,24 @@ class Execution:
             symbolic.never(statement, "the step of the noise is irrational")
         if statement.family.discrete and statement.family.row.slope is Slope.SIGMA:
             symbolic.never(statement, "no formula for this noise")
+        if statement.family.coin:
+            state.frame.draws[key] = self._tossed(state, key, args[0])
+            return
         rate = _rate(statement.family, args) * step
         variable = len(state.known.noises)
         state.known.noises.append(symbolic.NoiseLaw(*key, statement.family, rate, statement.span))
         state.frame.draws[key] = symbolic.Affine({variable: 1 if step == 1 else step}, fmpq(0))
+
+    def _tossed(self, state: PartialPath, key: tuple[str, int | None], p: Real) -> fmpq:
+        """A coin is chosen from 0 and 1, with the logarithms of their probabilities."""
+        if state.chosen and not state.chosen[-1].used:  # the fork below has been answered
+            done = state.chosen[-1]
+            state.chosen = (*state.chosen[:-1], replace(done, used=True))
+            return fmpq(done.index)
+        if sign(p) <= 0 or sign(1 - p) <= 0:
+            raise Faulted
+        logs = tuple(irrationals.apply("ln", chance) for chance in (1 - p, p))
+        raise Fork([WeightedChoice(key[0], b, logs, b) for b in (0, 1)])
 
     def _choose(self, state: PartialPath, statement: nodes.Choose) -> None:
         if state.chosen and not state.chosen[-1].used:
@@ -423,6 +437,8 @@ def _rate(family: Family, args: list[Any]) -> Any:
             if sign(args[0] - 1) >= 0:
                 raise Faulted
             return -irrationals.apply("ln", 1 - args[0])
+        case Slope.ODDS:
+            raise InternalError("a coin has no rate")
 
 
 def _left_out(state: PartialPath, expr: nodes.Gather) -> int | None:

@@ -88,7 +88,11 @@ _NEARLY = Fraction(99, 100)
 def _parts(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> Iterator[CostPart]:
     """More than one for a draw that is exchanged or divided: see `_renewed`."""
     lines = [found for found in _lines(mechanism.align) if found[0].name == part.name]
-    if part.amount is None and any(renews(line) for line, _ in lines):
+    coin = next((s for s in statements_in(mechanism.body) if s.span == part.place), None)
+    if isinstance(coin, nodes.Sample) and coin.family.coin:
+        name = part.name if coin.index is None else f"{part.name}[{unparse_expr(coin.index)}]"
+        yield CostPart(name, EXACT, "", "where its side has another chance on D'", part.place)
+    elif part.amount is None and any(renews(line) for line, _ in lines):
         draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
         scale = next(s.args[0] for s in draws if s.name == part.name)
         for line, tests in lines:

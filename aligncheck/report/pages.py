@@ -114,7 +114,8 @@ PAGES: dict[Condition, Page] = {
         "density falls faster than any exponential, no multiple covers a shift either.",
         rule="Lemma 1, condition iv, with Definition 5.1 of the dissertation version. For `Exp`, "
         "`Geo` and `DExp` the new value must not be negative; for `Geo`, `DLap` and `DExp` the shift "
-        "must be a multiple of the step; `Gumbel` noise is moved up only, `Uniform` noise never.",
+        "must be a multiple of the step; `Gumbel` noise is moved up only, `Uniform` noise never; a coin "
+        "is 0 or 1, and is turned over by `b = 1 - b`.",
         failure="xi[i] ~ Exp(1/eps)\n\nalign\n  xi[i] += q[i] - q'[i]",
         what_fails="If the answer is larger on D', the shift is negative, and a small draw would become "
         "negative.",
@@ -153,7 +154,7 @@ PAGES: dict[Condition, Page] = {
         "nothing, on the reals and on a lattice that both have. Both need an order of the draws, and noise "
         "that may be moved; dividing needs a density on the reals. What is added besides costs what it does "
         "elsewhere. There is no rule for draws of two lists in each other's place, and none for `Gumbel` and "
-        "`Uniform` noise.",
+        "`Uniform` noise. A coin may be turned over, `b = 1 - b`.",
         failure="align\n  eta = 2",
         what_fails="All draws have the image 2.",
         fix="align\n  eta += 2",

@@ -18,8 +18,10 @@ from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.gaussian import DiscreteGaussian
+from aligncheck.runtime.noise import chance
 from aligncheck.runtime.reals import Real
 from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests
+from aligncheck.runtime.thresholds import Power, Threshold, event_of
 
 if TYPE_CHECKING:
     from aligncheck.runtime.digits import Integers
@@ -145,6 +147,22 @@ class _ExactNoise:
         made = _Scaled(scale, step)
         self._recent = [made, *self._recent[: _KEPT - 1]]
         return made
+
+    def bernoulli(self, p: Real) -> int:
+        return int(event_of(Power(rational(chance(p), "a probability"), 0)).happens(self._bits))
+
+    def bernoulli_of_log_odds(self, log_odds: Real) -> int:
+        size = rational(abs(log_odds), "a logarithm of odds", positive=False)
+        if size == 0:
+            return below(2, self._bits)
+        likely = not event_of(Threshold(size, odds=True)).happens(self._bits)
+        return int(likely is (log_odds > 0))
+
+    def bernoullis(self, p: Real, count: int) -> list[int]:
+        return [self.bernoulli(p) for _ in range(count)]
+
+    def bernoullis_of_log_odds(self, log_odds: Real, count: int) -> list[int]:
+        return [self.bernoulli_of_log_odds(log_odds) for _ in range(count)]
 
     def geometric(self, p: Real) -> int:
         return Geometric.of_chance(_shortened(p, "a success probability")).draw(self._bits)

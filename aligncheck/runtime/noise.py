@@ -69,6 +69,12 @@ class Noise(Protocol):
     def uniform(self, scale: Real) -> Real:
         """Density 1 / scale from 0 to the scale."""
 
+    def bernoulli(self, p: Real) -> int:
+        """1 with probability p, and else 0."""
+
+    def bernoulli_of_log_odds(self, log_odds: Real) -> int:
+        """The same for p = 1 / (1 + exp(-log_odds))."""
+
     def geometric(self, p: Real) -> int:
         """Failures before the first success: probability (1-p)^x p on x = 0, 1, 2, …"""
 
@@ -123,6 +129,12 @@ class Noise(Protocol):
     def uniforms(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `uniform`, in order."""
 
+    def bernoullis(self, p: Real, count: int) -> list[int]:
+        """`count` draws of `bernoulli`, in order."""
+
+    def bernoullis_of_log_odds(self, log_odds: Real, count: int) -> list[int]:
+        """`count` draws of `bernoulli_of_log_odds`, in order."""
+
     def geometrics(self, p: Real, count: int) -> list[int]:
         """`count` draws of `geometric`, in order."""
 
@@ -160,6 +172,13 @@ def _several(one: str) -> Any:
     return several
 
 
+def chance(p: Real) -> Real:
+    """The probability of a side of a coin, which is between 0 and 1."""
+    if not 0 < p < 1:
+        raise NumericError("the probability of a coin must be between 0 and 1")
+    return p
+
+
 class OneByOne:
     """Of a `Noise` that draws several as it draws one, one after the other; its draws are plain numbers."""
 
@@ -169,6 +188,7 @@ class OneByOne:
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
     gaussians, gumbels, uniforms = map(_several, ("gaussian", "gumbel", "uniform"))
+    bernoullis, bernoullis_of_log_odds = map(_several, ("bernoulli", "bernoulli_of_log_odds"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
     discrete_exponentials, discrete_laplaces = map(_several, ("discrete_exponential", "discrete_laplace"))
     discrete_gaussians = _several("discrete_gaussian")
@@ -234,6 +254,12 @@ class FloatingNoise(OneByOne):
 
     def uniform(self, scale: Real) -> float:
         return self._bits.getrandbits(53) * 2.0**-53 * at_least(scale)
+
+    def bernoulli(self, p: Real) -> int:
+        return int(self._bits.random() < to_float(chance(p)))
+
+    def bernoulli_of_log_odds(self, log_odds: Real) -> int:
+        return int(self._bits.random() < 1 / (1 + math.exp(min(-to_float(log_odds), 700))))
 
     def geometric(self, p: Real) -> int:
         if p == 1:
@@ -389,6 +415,12 @@ class RecordedNoise(OneByOne):
 
     def uniform(self, scale: Real) -> Real:
         return self._next("Uniform", scale)
+
+    def bernoulli(self, p: Real) -> int:
+        return int(self._next("Bernoulli", p))
+
+    def bernoulli_of_log_odds(self, log_odds: Real) -> int:
+        return self.bernoulli(one_minus_exp(-softplus(to_float(log_odds))))
 
     def geometric(self, p: Real) -> int:
         return int(self._next("Geo", p))

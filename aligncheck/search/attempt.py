@@ -368,10 +368,16 @@ def too_many_paths(mechanism: Mechanism, source: Source, error: Exception) -> Sp
 def _support_help(mechanism: Mechanism) -> str:
     """What may be done about a moved draw that leaves its support, by the kinds of noise there are."""
     families = [each.family for each in statements_in(mechanism.body) if isinstance(each, Sample)]
+    coins, families = ([f for f in families if f.coin is each] for each in (True, False))
     lists = [item for item in mechanism.inputs if isinstance(item, Queries)]
     ways = {each.row.moves: each.value for each in families}
     one_sided = any(each.one_sided and each.row.moves is Moves.BOTH for each in families)
     advice = ["move one-sided noise up only"] if one_sided else []
+    if coins:
+        advice.append(
+            "a coin is 0 or 1: turn it over (`b = 1 - b`), or let its chance follow the answer; noise "
+            "that is added to a number is `Lap(scale)`"
+        )
     if isinstance(mechanism.claim, Pure) and any(each.row.slope is Slope.SIGMA for each in families):
         advice.append(
             "a move of Gaussian noise costs ρ, and no ε: claim `privacy 1/(2*sigma**2) zcdp`, or draw "

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime import NumericError, Result
-from aligncheck.runtime.noise import Noise, OneByOne
+from aligncheck.runtime.noise import Noise, OneByOne, chance
 from aligncheck.runtime.reals import at_least, at_most, ln
 from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
@@ -239,6 +239,14 @@ class _LaneNoise(OneByOne):
 
     def uniform(self, scale: Any) -> Lane:
         return Lane(np.exp(-self._unit()) * at_least(scale), self._split)
+
+    def bernoulli(self, p: Any) -> Lane:
+        return Lane((np.exp(-self._unit()) < _operand(chance(p), self._split)) * 1.0, self._split)
+
+    def bernoulli_of_log_odds(self, log_odds: Any) -> Lane:
+        # As FloatingNoise does, with a uniform number as exp(-E) is for a unit exponential E.
+        likely = 1 / (1 + np.exp(np.minimum(-_operand(log_odds, self._split), 700.0)))
+        return Lane((np.exp(-self._unit()) < likely) * 1.0, self._split)
 
     def geometric(self, p: Any) -> Lane:
         if p == 1:

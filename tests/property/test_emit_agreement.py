@@ -214,6 +214,9 @@ class Programs:
             case Family.GEOMETRIC:
                 p = n.Binary("-", num(1), n.Call("exp", (n.Unary("-", n.Name(self.real)),)))
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), p, num(Fraction(1, 3))),)
+            case Family.BERNOULLI:
+                odds = n.Binary("/", num(1), n.Binary("+", num(1), n.Call("exp", (n.Name(self.real),))))
+                args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), odds, num(Fraction(1, 3))),)
             case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL | Family.DISCRETE_GAUSSIAN:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
             case _:

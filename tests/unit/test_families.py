@@ -17,6 +17,7 @@ from aligncheck.runtime import FloatingNoise
 from aligncheck.runtime.arrays import argmax, vector
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.cauchy import UniformRests, draw
+from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exact_noise import RefinedNoise
 from aligncheck.runtime.noise import Noise, RecordedNoise
 
@@ -38,7 +39,8 @@ LOG_DENSITIES: dict[Family, Callable[[float], float]] = {
 """Up to a constant, where they are not 0."""
 
 
-BOUNDED = [family for family in Family if family.row.slope is not Slope.SIGMA]
+BOUNDED = [family for family in Family if family.row.slope in (Slope.SCALE, Slope.CHANCE)]
+SQUARED = [family for family in Family if family.row.slope is Slope.SIGMA]
 
 
 @pytest.mark.parametrize("family", BOUNDED, ids=lambda family: family.value)
@@ -62,9 +64,7 @@ def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> 
 
 
 @pytest.mark.parametrize("order", [1.5, 4.0])
-@pytest.mark.parametrize(
-    "family", [family for family in Family if family not in BOUNDED], ids=lambda family: family.value
-)
+@pytest.mark.parametrize("family", SQUARED, ids=lambda family: family.value)
 def test_divergences_are_those_of_a_price_in_squares(family: Family, order: float) -> None:
     """Summed over a fine grid, which stands for the integral, or over the lattice itself."""
     step = 1.0 if family.discrete else 0.125
@@ -92,6 +92,31 @@ def test_rows_agree_with_each_other(family: Family) -> None:
         assert shape == (family.one_sided, True, family.row.slope is Slope.SCALE)
     others = {each.row.mark for each in Family if each is not family}
     assert family.row.mark not in others
+
+
+COINS: list[tuple[str, Fraction | int, float]] = [
+    ("bernoulli", Fraction(1, 3), 1 / 3),
+    ("bernoulli", Fraction(255, 256), 255 / 256),
+    ("bernoulli_of_log_odds", Fraction(3, 2), 1 / (1 + math.exp(-1.5))),
+    ("bernoulli_of_log_odds", Fraction(-3, 2), 1 / (1 + math.exp(1.5))),
+    ("bernoulli_of_log_odds", 0, 1 / 2),
+]
+
+
+@pytest.mark.parametrize("source", ["exact", "float"])
+@pytest.mark.parametrize(("method", "given", "p"), COINS)
+def test_coins(method: str, given: Fraction, p: float, source: str) -> None:
+    noise = RefinedNoise(Fraction(1, 8), SeededBits(9)) if source == "exact" else FloatingNoise(seed=9)
+    drawn = getattr(noise, method.replace("bernoulli", "bernoullis"))(given, 2000)
+    check(Counter[Hashable](drawn), {1: p, 0: 1 - p}, 2000)
+    assert getattr(RecordedNoise([1]), method)(given) == 1
+
+
+@pytest.mark.parametrize("chance", [0, 1, Fraction(-1, 3), Fraction(3, 2)])
+def test_a_coin_has_two_sides(chance: Fraction) -> None:
+    for noise in (RefinedNoise(Fraction(1, 8), SeededBits(9)), FloatingNoise(seed=9)):
+        with pytest.raises(NumericError):
+            noise.bernoulli(chance)
 
 
 # --- noise with digits of its own -------------------------------------------------------------------------

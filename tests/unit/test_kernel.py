@@ -686,7 +686,7 @@ def test_a_field_of_two_sorts_is_released_and_never_read(
         ("q - q' + 2*eta", "support"),
         ("q - q' + eta/2", "output"),
         ("q - q' + eta*eta", "acyclic"),
-        ("q - q' - eta", "acyclic"),
+        ("q - q' - eta", "support"),
         ("eta + q - q' + eta", "acyclic"),
         ("eta", "output"),
         ("2*q - q' + eta", "output"),

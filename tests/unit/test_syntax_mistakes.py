@@ -219,7 +219,7 @@ ALIGNMENT = [
 SCOPE = [
     ("eta ~ Lap(1/eps)", "eta ~ N(0, 1)", "N"),
     ("eta ~ Lap(1/eps)", "eta ~ Normal(0, 1)", "Normal"),
-    ("eta ~ Lap(1/eps)", "eta ~ Bernoulli(1/2)", "Bernoulli"),
+    ("eta ~ Lap(1/eps)", "eta ~ Binomial(4, 1/2)", "Binomial"),
     ("eta ~ Lap(1/eps)", "eta ~ Poisson(1)", "Poisson"),
     ("eta ~ Lap(1/eps)", "eta ~ Student(1)", "Student"),
     ("eta ~ Lap(1/eps)", "a, b ~ Lap(1)", "a, b"),

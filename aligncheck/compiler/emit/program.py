@@ -31,7 +31,7 @@ from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
-from aligncheck.language.syntax.weights import log_of
+from aligncheck.language.syntax.weights import log_odds_of, log_of
 
 
 class CalleeClass(Protocol):
@@ -305,15 +305,20 @@ class Program:
 
 
 def _drawing(sample: nodes.Sample) -> tuple[str, tuple[nodes.Expr, ...]]:
-    """The method that draws, and its arguments: `Geo(1 - exp(-x))` is drawn by its rate x, exactly."""
+    """The method that draws, and its arguments: `Geo(1 - exp(-x))` is drawn by its rate x, exactly, and a
+    coin with the chance `1/(1 + exp(x))` by the logarithm of its odds.
+    """
     if sample.family.row.slope is Slope.CHANCE and (rate := rate_of(sample.args[0])) is not None:
         return "geometric_of_rate", (rate,)
+    if sample.family.coin and (log_odds := log_odds_of(sample.args[0])) is not None:
+        return "bernoulli_of_log_odds", (log_odds,)
     return sample.family.row.sampler, sample.args
 
 
 def _plural(function: str) -> str:
     """The method that draws several."""
-    return f"{function}s" if function != "geometric_of_rate" else "geometrics_of_rate"
+    one, of, what = function.partition("_of_")
+    return f"{one}s{of}{what}"
 
 
 def loop_locals(mechanism: nodes.Mechanism) -> list[str]:

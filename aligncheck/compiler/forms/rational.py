@@ -46,6 +46,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     with_parts,
 )
+from aligncheck.language.syntax.weights import log_odds_of
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.reals import Real
@@ -210,6 +211,8 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
             family.row.slope is Slope.CHANCE and (rate := rate_of(p)) is not None
         ):
             yield from (e for e in (statement.index, rate) if e is not None)
+        case nodes.Sample(family=family, args=(p,)) if family.coin and (odds := log_odds_of(p)) is not None:
+            yield from (e for e in (statement.index, odds) if e is not None)
         case nodes.Choose(weights=weights):
             yield from (e for e in (weights.where,) if e is not None)
             for part in _factors(weights.body):

@@ -18,7 +18,7 @@ from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr, Stmt
 from aligncheck.language.syntax.walk import own_expressions, statements_in, subexpressions
-from aligncheck.language.syntax.weights import factor_and_log, log_of
+from aligncheck.language.syntax.weights import factor_and_log, log_odds_of, log_of
 
 _ZERO = nodes.Number(Fraction(0))
 
@@ -107,6 +107,8 @@ def _own(statement: Stmt) -> Stmt:
     match statement:
         case nodes.Choose(weights=weights):
             statement = replace(statement, weights=replace(weights, body=_weight(weights.body)))
+        case nodes.Sample(family=family, args=(p,)) if family.coin:
+            statement = replace(statement, args=(p if (odds := log_odds_of(p)) is None else odds,))
         case nodes.If(otherwise=(nodes.If() as inner,), branches=branches):
             statement = replace(inner, branches=(*branches, *inner.branches), span=statement.span)
         case (

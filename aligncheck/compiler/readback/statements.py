@@ -25,6 +25,7 @@ from aligncheck.language.syntax.nodes import Expr
 from aligncheck.language.syntax.walk import names_in
 
 _RATES = {f"{f.row.sampler}_of_rate": f for f in Family if f.row.slope is Slope.CHANCE}
+_RATES |= {f"{f.row.sampler}_of_log_odds": f for f in Family if f.coin}
 _FAMILIES = {family.row.sampler: family for family in Family} | _RATES
 _PLURALS = {f"{name}s": name for name in _FAMILIES} | {n.replace("_of_", "s_of_"): n for n in _RATES}
 
@@ -222,7 +223,9 @@ class Statements:
         given = tuple(map(self.scope.read, args))
         if method in _RATES:
             power = nodes.Call("exp", (nodes.Unary("-", given[0], span=at),), span=at)
-            given = (nodes.Binary("-", nodes.Number(Fraction(1)), power, span=at),)
+            op, one = "+" if family.coin else "-", nodes.Number(Fraction(1))
+            given = (nodes.Binary(op, one, power, span=at),)
+            given = (nodes.Binary("/", one, given[0], span=at),) if family.coin else given
         twin = family.on_lattice
         if twin is not family and not self.noisy:
             raise ReadError(at.start, "real-valued noise, which the proved form does not have")

@@ -206,6 +206,11 @@ def has_densities(body: tuple[n.Stmt, ...]) -> bool:
     return any(isinstance(stmt, n.Choose | n.Logistic) for stmt in statements_in(body))
 
 
+def has_coins(body: tuple[n.Stmt, ...]) -> bool:
+    """Whether some draw is a coin, whose chance may be private."""
+    return any(isinstance(stmt, n.Sample) and stmt.family.coin for stmt in statements_in(body))
+
+
 def shifts_in(items: tuple[n.AlignItem, ...]) -> Iterator[n.Shift]:
     """The alignment's lines, those inside case splits included."""
     for item in items:

@@ -11,7 +11,10 @@ from aligncheck.language.syntax.nodes import (
     Conditional,
     Expr,
     Number,
+    Unary,
 )
+
+_ZERO = Number(Fraction(0))
 
 
 def log_of(weight: Expr) -> Expr:
@@ -56,3 +59,23 @@ def _joined(op: str, left: Expr | None, right: Expr | None, neutral: Number) -> 
     if left is None and op in "+*":
         return right
     return Binary(op, neutral if left is None else left, right)
+
+
+def log_odds_of(p: Expr) -> Expr | None:
+    """ln(p/(1 - p)) of a chance that is written as A/(A + B), each of the two being 1 or an exponential; of
+    one by cases, by cases. None for any other.
+    """
+    match p:
+        case Conditional(then=then, otherwise=otherwise):
+            arms = log_odds_of(then), log_odds_of(otherwise)
+            if arms[0] is None or arms[1] is None:
+                return None
+            return replace(p, then=arms[0], otherwise=arms[1])
+        case Binary(op="/", left=side, right=Binary(op="+", left=one, right=other)) if side in (one, other):
+            log, rest = log_of(side), log_of(other if side == one else one)
+            if any(isinstance(e, Call) and e.function == "ln" for e in (log, rest)):
+                return None
+            if log == _ZERO:
+                return rest.operand if isinstance(rest, Unary) else Unary("-", rest, span=p.span)
+            return log if rest == _ZERO else Binary("-", log, rest, span=p.span)
+    return None

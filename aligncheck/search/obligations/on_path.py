@@ -58,7 +58,8 @@ def _before(analysis: paths.Analysis, path: paths.Segment, wanted: Condition) ->
             yield from (Sequent(wanted, before, goal, len(start)) for goal in goals)
         elif isinstance(event, paths.Drawing) and wanted is Condition.SCALES:
             yield from (Sequent(wanted, before, valid, len(start)) for valid in event.left.valid)
-            same = (ir.eq(a.left, a.right) for a in event.args if a.left != a.right)
+            own = () if event.family.coin else event.args
+            same = (ir.eq(a.left, a.right) for a in own if a.left != a.right)
             yield from (Sequent(wanted, both, goal, len(whole)) for goal in same)
 
 
@@ -84,6 +85,8 @@ def _goals(event: paths.Event, wanted: Condition) -> Iterator[ir.Term]:
     elif isinstance(event, paths.Drawing):
         if event.left.floor is not None:
             yield ir.le(event.left.floor, ir.add(event.left.value, event.shift))
+        if event.family.coin:
+            yield ir.le(ir.add(event.left.value, event.shift), ir.ONE)
         match event.family.row.moves:
             case Moves.BOTH:
                 pass

@@ -45,6 +45,8 @@ def inverse_alpha(family: Family, args: tuple[ir.Term, ...]) -> ir.Term:
             return ir.div(ir.ONE, args[0])
         case Slope.CHANCE:
             return ir.neg(ir.fn("ln", ir.sub(ir.ONE, args[0])))
+        case Slope.ODDS:
+            return ir.fn("abs", ir.fn("ln", ir.div(args[0], ir.sub(ir.ONE, args[0]))))
 
 
 def legal(family: Family, args: tuple[ir.Term, ...]) -> tuple[ir.Term, ...]:
@@ -53,7 +55,7 @@ def legal(family: Family, args: tuple[ir.Term, ...]) -> tuple[ir.Term, ...]:
     match family.row.slope:
         case Slope.SCALE | Slope.SIGMA:
             return positive
-        case Slope.CHANCE:
+        case Slope.CHANCE | Slope.ODDS:
             return (*positive, ir.lt(args[0], ir.ONE))
 
 
@@ -76,5 +78,15 @@ def draw(family: Family, name: str, index: ir.Term | None, args: tuple[ir.Term, 
     # A multiple of a positive step is not negative either.
     support = tuple(ir.le(ir.ZERO, each) for each in dict.fromkeys((base, value))) if family.one_sided else ()
     support += (ir.le(value, args[0]),) if family.bounded else ()
+    support += (ir.le(value, ir.ONE),) if family.coin else ()
     floor = ir.ZERO if family.one_sided else None
     return DrawFacts(base, value, inverse_alpha(family, args), legal(family, args), support, floor, step)
+
+
+def tossed(drawn: ir.Pair, chance: ir.Pair) -> ir.Term:
+    """What a coin costs: the logarithm of the quotient of the chances that its sides have."""
+    before, after = (
+        ir.ite(ir.eq(side, ir.ONE), p, ir.sub(ir.ONE, p))
+        for side, p in ((drawn.left, chance.left), (drawn.right, chance.right))
+    )
+    return ir.fn("ln", ir.div(before, after))

@@ -99,7 +99,8 @@ class Single:
         state.env[labels.Latest(stmt.name)] = ir.same(position)
         if stmt.name in self.remembered:
             state.env[labels.LastDraw(stmt.name)] = drawn
-        spent = ir.mul(ir.fn("abs", shift), left.inverse_alpha)
+        spent = family_facts.tossed(drawn, args[0]) if stmt.family.coin else None
+        spent = ir.mul(ir.fn("abs", shift), left.inverse_alpha) if spent is None else spent
         state.env[labels.Ledger.COST] = ir.same(ir.add(state.env[labels.Ledger.COST].left, spent))
 
     def invoke(self, stmt: Invoke, state: State) -> None:

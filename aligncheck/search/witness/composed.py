@@ -1,4 +1,5 @@
-"""Witnesses for claims in ε and δ, or in ρ, read off the text of a spec: what calls and draws cost, added up.
+"""Witnesses for claims in ε and δ, or in ρ, and for those with coins, read off the text of a spec: what calls
+and draws cost, added up.
 
 Nothing here needs to be believed: lines that the kernel does not show are left out (`sift`), and what is left
 is put to the kernel itself.
@@ -16,6 +17,7 @@ from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
+from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.witness import line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.densities import bounds_by_densities
@@ -36,7 +38,8 @@ def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wit
     called = {type(contract_of(use).mechanism.claim) for use in spec.uses}
     drawn = {s.family.row.slope for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     if not isinstance(spec.claim, n.Approximate):
-        yield _witness(spec, callees, squares=isinstance(spec.claim, n.Concentrated), rho=None)
+        for coin in _coins(spec):
+            yield _witness(spec, callees, isinstance(spec.claim, n.Concentrated), None, coin)
     elif n.Concentrated not in called and Slope.SIGMA not in drawn:
         yield _witness(spec, callees, squares=False, rho=None)
     if isinstance(spec.claim, n.Approximate) and n.Approximate not in called:
@@ -82,8 +85,24 @@ def _rounds(over: n.OverQueries | n.OverRange) -> n.Expr:
             return n.Call("len", (n.Name(base),))
 
 
-def _witness(spec: n.Mechanism, callees: Mapping[str, Witness], squares: bool, rho: n.Expr | None) -> Witness:
-    costs = _Costs(spec, squares)
+def _coins(spec: n.Mechanism) -> Iterator[n.Expr]:
+    """What a coin may cost: all that is claimed; by what its chance is in one arm and in the other."""
+    yield spec.claim.epsilon if isinstance(spec.claim, n.Pure) else ZERO
+    chances = [s.args[0] for s in walk.statements_in(spec.body) if isinstance(s, n.Sample) and s.family.coin]
+    arms = [e for p in chances for e in walk.subexpressions(p) if isinstance(e, n.Conditional)]
+    for e in dict.fromkeys(arms):
+        for one, other in ((e.then, e.otherwise), (e.otherwise, e.then)):
+            yield n.Binary("-", log_of(one), log_of(other))
+
+
+def _witness(
+    spec: n.Mechanism,
+    callees: Mapping[str, Witness],
+    squares: bool,
+    rho: n.Expr | None,
+    coin: n.Expr = ZERO,
+) -> Witness:
+    costs = _Costs(spec, squares, coin)
     loops = tuple(
         LoopWitness(
             tuple(costs.known_at(k, costs.early(k))),
@@ -111,11 +130,13 @@ def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:
 class _Costs(MoreLines):
     """Lines about one spec."""
 
-    def __init__(self, spec: n.Mechanism, squares: bool) -> None:
+    def __init__(self, spec: n.Mechanism, squares: bool, coin: n.Expr = ZERO) -> None:
         super().__init__(spec)
-        self.squares = squares
+        self.squares, self.coin = squares, coin
         self.uses = {use.name: contract_of(use).mechanism for use in spec.uses}
         self.drawn = {s.name: s for s in self.everything if isinstance(s, n.Sample)}
+        self.public = {i.name for i in spec.inputs if not isinstance(i, n.Queries)}
+        self.public |= {s.index for s in self.everything if isinstance(s, n.For) and s.index is not None}
 
     # --- one statement ---
 
@@ -126,6 +147,10 @@ class _Costs(MoreLines):
             given = {a.name: resolved(a.value, self.defined) for a in stmt.arguments}
             first = resolved(walk.claimed_in(claim)[0 if not isinstance(claim, n.Pure) else -1], given)
             return half_square(first) if self.squares and isinstance(claim, n.Pure) else first
+        if isinstance(stmt, n.Sample) and stmt.family.coin:
+            known = walk.names_in(stmt.args[0]) <= self.public | self.drawn.keys()
+            moved = any(line.name == stmt.name for line in walk.shifts_in(self.spec.align))
+            return ZERO if known and not moved else self.coin
         if isinstance(stmt, n.Sample):
             return _sum(
                 self._moved(line) for line in walk.shifts_in(self.spec.align) if line.name == stmt.name

@@ -97,6 +97,8 @@ def _rate(draw: n.Sample) -> n.Expr | None:
             if not isinstance(power, n.Call) or power.function != "exp":
                 return None
             return _negated(power.args[0])
+        case Slope.ODDS:
+            return None
 
 
 def _negated(e: n.Expr) -> n.Expr:

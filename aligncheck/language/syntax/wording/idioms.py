@@ -49,6 +49,7 @@ IDIOMS: dict[str, str] = {
     "exponential": _DRAW.format("Exp(scale)"),
     "expovariate": _DRAW.format("Exp(1/rate)"),
     "geometric": _DRAW.format("Geo(p)"),
+    "binomial": _DRAW.format("Bernoulli(p)"),
     "gumbel": _DRAW.format("Gumbel(scale)"),
     "standard_cauchy": _DRAW.format("Cauchy(1)"),
     "where": "write `a if CONDITION else b`",
@@ -62,6 +63,7 @@ OF_SCIPY = {
     "norm": "normal",
     "expon": "exponential",
     "geom": "geometric",
+    "bernoulli": "binomial",
     "gumbel_r": "gumbel",
     "cauchy": "standard_cauchy",
     "dlaplace": "laplace",
@@ -81,7 +83,7 @@ METHODS = {
 """What to write for a method that NumPy or pandas has, where the function's own name is known here."""
 
 FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp"))
-FAMILIES |= {"Cauchy", "Gumbel", "Uniform"}
+FAMILIES |= {"Cauchy", "Gumbel", "Uniform", "Bernoulli"}
 """Spellings of noise, for who looks at words only."""
 
 WORDS = {

@@ -11,10 +11,9 @@ _GAUSS = (
     "write `Gauss(sigma)` beside `privacy rho zcdp` or `privacy eps delta delta`, and `Lap(scale)` for ε",
 )
 _CHOICE = (
-    "a shift cannot align a draw with a bounded or two-valued range: randomized response needs another "
-    "argument",
-    "noise on a number is `Lap(scale)`, on a whole one `DLap(scale)`; a coin that no answer decides is "
-    "`u < p`, `u ~ Uniform(1)`",
+    "a shift cannot align a draw with a bounded range",
+    "noise on a number is `Lap(scale)`, on a whole one `DLap(scale)`; a coin is `b ~ Bernoulli(p)`, 1 with "
+    "probability p and else 0, where p may read private answers",
 )
 _TAILED = (
     "a shift of it has a bounded cost (its log-density has a bounded slope), but no rule, sampler or test "
@@ -82,7 +81,6 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("normal", "norm", "n"), _GAUSS),
     **dict.fromkeys(
         (
-            "bernoulli",
             "bern",
             "flip",
             "coin",
