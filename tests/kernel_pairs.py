@@ -3441,6 +3441,35 @@ PAIRS: tuple[Pair, ...] = (
         callee=CALLEE.replace("privacy d", "privacy d delta 1/8"),
     ),
     Pair(
+        "a_delta_beside_rho",
+        14,
+        spec(
+            *("for j in range(100):", "  a = c(y = x, k = 1, d = eps/sqrt(800*ln(1/s)))", "emit done"),
+            claim="eps delta 100/800 + s{}",
+            more="  s : real where s > 0 and s < 1\n",
+            where=" and eps <= 8*ln(1/s)",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "",
+        " - 1/900",
+        ("cost",),
+        Witness(
+            (loop("alignment_cost <= j*eps*eps/(1600*ln(1/s))", "$delta <= j/800"),),
+            sample=(("eps", Fraction(1)), ("s", Fraction(1, 2))),
+            rho=expression("eps*eps/(16*ln(1/s))"),
+            slack=expression("s"),
+        ),
+        callee=CALLEE.replace("privacy d", "privacy d delta 1/800"),
+    ),
+    Pair(
+        "a_delta_in_rho",
+        14,
+        _calling("c(y = x, k = 1, d = eps)").replace("privacy eps", "privacy eps**2/2 zcdp"),
+        "",
+        " delta 1/8",
+        ("cost",),
+        callee=CALLEE.replace("privacy d", "privacy d{}"),
+    ),
+    Pair(
         "a_delta_spent_in_rounds",
         14,
         spec(

@@ -89,20 +89,21 @@ class Calling(Runner):
 
     def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], apart: Term, path: Path) -> None:
         """What a call costs with arguments that are apart: the ε that it claims, and its δ; or in ρ what it
-        claims, or half the square of an ε. With others it costs nothing.
+        claims, or half the square of an ε, and a δ besides. With others it costs nothing.
         """
         price, spent, rho, none = claimed[0], path.ghosts, self.concentrated, self.symbols.none
         match callee.spec.claim:
             case n.Pure(epsilon=epsilon, most=most):
                 price = self.square(price) / 2 if rho else price
                 self.counted(stmt.name, stmt.span, None if rho else most or epsilon)
-            case n.Approximate(epsilon=epsilon) if self.averaged and not rho:
+            case n.Approximate(epsilon=epsilon) if isinstance(self.spec.claim, n.Approximate):
+                price = self.square(price) / 2 if rho else price
                 spent["$delta"] = spent["$delta"] + z3.If(apart, claimed[1], none)
-                self.counted(stmt.name, stmt.span, epsilon)
+                self.counted(stmt.name, stmt.span, None if rho else epsilon)
             case n.Concentrated(rho=amount) if rho:
                 self.counted(stmt.name, stmt.span, amount)
             case n.Approximate() | n.Concentrated():
-                text = "does not add up with the rest: ε and δ add up, or ρ and halves of squares of ε"
+                text = "does not add up with the rest: ε and δ, or ρ and half of ε squared, but no δ in ρ"
                 raise Reject("cost", stmt.span, f"what `{stmt.mechanism}` claims {text}")
         spent["alignment_cost"] = spent["alignment_cost"] + z3.If(apart, price, none)
 

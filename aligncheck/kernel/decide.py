@@ -163,10 +163,13 @@ class Kernel(Inputs):
             self._converted(self.spec.claim, self.witness.rho, trial)
 
     def _converted(self, claim: n.Approximate, most: n.Expr, path: Path) -> None:
-        """That ρ + 2 sqrt(ρ ln(1/δ)) <= ε, without the root: ρ <= ε and 4 ρ ln(1/δ) <= (ε - ρ)²."""
-        place, below = claim.span, self._claimed(claim.delta, path)
+        """That ρ + 2 sqrt(ρ ln(1/δ)) <= ε, without the root: ρ <= ε and 4 ρ ln(1/δ) <= (ε - ρ)². The δ is
+        what calls leave of that of the claim.
+        """
+        left = self.witness.slack or claim.delta
+        place, below = claim.span, self._claimed(left, path)
         self.prove(path, "cost", place, "the δ is positive, and below 1", both(below > 0, below < 1))
-        log = n.Call("ln", (n.Binary("/", n.Number(Fraction(1)), claim.delta),), span=place)
+        log = n.Call("ln", (n.Binary("/", n.Number(Fraction(1)), left),), span=place)
         rho, eps, times = (self._claimed(e, path) for e in (most, claim.epsilon, log))
         goal = both(rho <= eps, 4 * rho * times <= (eps - rho) * (eps - rho))
         self.prove(path, "cost", place, "ρ + 2*sqrt(ρ*ln(1/δ)) is at most ε", goal)
@@ -207,8 +210,14 @@ class Kernel(Inputs):
                     path.oblige("cost", most.span, text, limit <= bound)
                 return limit
             case n.Approximate(epsilon=epsilon, delta=delta):
-                text, bound = "the δ is within the claim", self._claimed(delta, path)
-                path.oblige("cost", delta.span, text, path.ghosts["$delta"] <= bound)
+                text, bound, spent = (
+                    "the δ is within the claim",
+                    self._claimed(delta, path),
+                    path.ghosts["$delta"],
+                )
+                if self.witness.rho is not None:
+                    spent = spent + self._claimed(self.witness.slack or delta, path)
+                path.oblige("cost", delta.span, text, spent <= bound)
                 return self._claimed(epsilon if self.witness.rho is None else self.witness.rho, path)
             case n.Concentrated(rho=rho):
                 return self._claimed(rho, path)

@@ -65,7 +65,8 @@ class Witness:
     of every record: (field, low or None, high or None) for low <= field < high. Callers may use them.
 
     `rho`, if given, is public and bounds the costs of a mechanism that claims ε and δ, which are then added
-    up in ρ; else they are added up in ε and δ.
+    up in ρ; else they are added up in ε and δ. `slack` is the part of δ that this takes, all if not given;
+    the rest is for the δ of what is called.
 
     `needs` says of a question, by its number (from 1, in the order in which the kernel comes to them), which
     of its facts, by their places (from 0), are enough: (number, places...).
@@ -86,4 +87,5 @@ class Witness:
     callees: Mapping[str, Witness] = field(default_factory=dict)
     needs: tuple[tuple[int, ...], ...] = ()
     rho: Expr | None = None
+    slack: Expr | None = None
     sorts: tuple[tuple[str, Sort], ...] = field(default=(), compare=False)

@@ -16,6 +16,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
+    claimed_in,
     moved_by,
     parts_of,
     renews,
@@ -178,7 +179,8 @@ def _price(mechanism: nodes.Mechanism, call: nodes.Invoke, amount: nodes.Expr | 
     if amount is not None:
         return _given(mechanism, call, amount)
     use = next(use for use in mechanism.uses if use.name == call.mechanism)
-    return half_square(_given(mechanism, call, contract_of(use).claim))
+    claim = contract_of(use).mechanism.claim
+    return half_square(_given(mechanism, call, claimed_in(claim)[-1 if isinstance(claim, nodes.Pure) else 0]))
 
 
 def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) -> nodes.Expr:

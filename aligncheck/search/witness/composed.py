@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from itertools import product as product_of
 
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.families import Slope
@@ -42,12 +43,20 @@ def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wit
             yield _witness(spec, callees, isinstance(spec.claim, n.Concentrated), None, coin)
     elif n.Concentrated not in called and Slope.SIGMA not in drawn:
         yield _witness(spec, callees, squares=False, rho=None)
-    if isinstance(spec.claim, n.Approximate) and n.Approximate not in called:
+    if isinstance(spec.claim, n.Approximate):
         found = _Costs(spec, squares=True)
         public = {x for i in spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
-        bounds = (e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public)
-        for bound in islice(bounds, MANY):
-            yield _witness(spec, callees, squares=True, rho=bound)
+        bounds = [e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public]
+        slacks = list(_slacks(spec.claim.delta)) if n.Approximate in called else [None]
+        for bound, slack in islice(product_of(bounds, slacks), MANY):
+            yield replace(_witness(spec, callees, squares=True, rho=bound), slack=slack)
+
+
+def _slacks(delta: n.Expr) -> Iterator[n.Expr]:
+    """What the conversion may take of a δ, where calls take the rest."""
+    terms = [part for part, plus in walk.signed_terms(delta) if plus]
+    yield from reversed(terms) if len(terms) > 1 else ()
+    yield n.Binary("/", delta, n.Number(Fraction(2)))
 
 
 def promised(spec: n.Mechanism, witness: Witness) -> Witness:
@@ -146,7 +155,7 @@ class _Costs(MoreLines):
             claim = self.uses[stmt.mechanism].claim
             given = {a.name: resolved(a.value, self.defined) for a in stmt.arguments}
             first = resolved(walk.claimed_in(claim)[0 if not isinstance(claim, n.Pure) else -1], given)
-            return half_square(first) if self.squares and isinstance(claim, n.Pure) else first
+            return half_square(first) if self.squares and not isinstance(claim, n.Concentrated) else first
         if isinstance(stmt, n.Sample) and stmt.family.coin:
             known = walk.names_in(stmt.args[0]) <= self.public | self.drawn.keys()
             moved = any(line.name == stmt.name for line in walk.shifts_in(self.spec.align))
