@@ -917,6 +917,25 @@ PAIRS: tuple[Pair, ...] = (
         "-1",
         ("scales", "cost"),
     ),
+    *(
+        Pair(
+            f"a_sum_of_what_is_positive_{name}",
+            7,
+            spec(
+                *(f"eta ~ Lap(sum(b[j] for j in b where j {chosen} 0)/eps)", "emit done"),
+                more=f"  b : vector where b[i] {sign} 0\n",
+                where=f" and len(b) >= {least}",
+            ),
+            right,
+            wrong,
+            ("scales",),
+        )
+        for name, chosen, sign, least, right, wrong in (
+            ("or_0", ">=", "{}", "1", ">", ">="),
+            ("in_an_empty_list", ">=", ">", "{}", "1", "0"),
+            ("and_left_out", "{}", ">", "1", ">=", ">"),
+        )
+    ),
     Pair(
         "sums_of_whole_numbers",
         7,
@@ -1052,6 +1071,18 @@ PAIRS: tuple[Pair, ...] = (
         "-=",
         ("injective",),
         Witness(route="injective"),
+    ),
+    Pair(
+        "a_map_that_folds_by_a_variable",
+        10,
+        spec(
+            *("tau ~ Lap(1/eps)", "t = tau", "for i, y in q:", "  eta[i] ~ Lap(1/eps)", "emit done"),
+            align="eta[i] {} 1   when eta[i] >= t and i == 0",
+        ),
+        "+=",
+        "-=",
+        ("injective",),
+        Witness((drawn("eta", "alignment_cost <= (eps if 0 < i else 0)"),), route="injective"),
     ),
     Pair(
         "a_map_that_stretches",

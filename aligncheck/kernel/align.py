@@ -21,7 +21,15 @@ from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, eith
 from aligncheck.language.families import Family, Moves
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import moved_by, names_in, shifts_in, signed_terms, statements_in
+from aligncheck.language.syntax.walk import (
+    align_expressions,
+    moved_by,
+    names_in,
+    shifts_in,
+    signed_terms,
+    statements_in,
+    subexpressions,
+)
 
 Rate: TypeAlias = tuple[Term, Term]
 """How fast a density falls, as a quotient: ln f(x)/f(y) <= |x - y| * above / below."""
@@ -420,15 +428,20 @@ class Aligner(Sets):
 
     # --- what holds of complete runs -----------------------------------------------------------------------
 
-    def everywhere_in_general(self, path: Path) -> None:
+    def everywhere_in_general(self, path: Path, ahead: bool = True) -> None:
         """The same on the general route, where a shift may read any draw on D, in both runs on D. The order
-        is nothing to it: this only says which point the alignment takes a point to.
+        is nothing to it: this only says which point the alignment takes a point to. Lines without sets are
+        functions of what stays as it is (`LEVEL`), whether or not they are defined where nothing is drawn.
         """
+        lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
+        sets = any(isinstance(e, n.Gather) for e in lines)
+        modes = (Mode.ALIGN, Mode.TWIN) if sets else (Mode.LEVEL, Mode.LEVEL)
         at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
-        for x in self.noise:
-            for run, mode in ((0, Mode.ALIGN), (2, Mode.TWIN)):
+        known = {x for x, *_ in path.twins}
+        for x in self.noise if ahead or not sets else ():
+            for run, mode in zip((0, 2), modes, strict=True):
                 scope = replace(self.scope(mode, path, self.spec.span, (at,)), run=run, testing=True)
-                if self.indexed(x):
+                if self.indexed(x) and x not in known:
                     shift = self.total(self.moves(x, at, scope))
                     if not self._known_on_d(shift, late, run):
                         continue

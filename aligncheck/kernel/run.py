@@ -52,6 +52,8 @@ class Runner(Choosing):
         if top and _is_random(stmt):
             if path.looked_ahead:
                 self.everywhere(path)
+                if self.general:
+                    self.everywhere_in_general(path, ahead=False)
             else:
                 path.looked_ahead = True
                 self.look_ahead(path)

@@ -191,8 +191,9 @@ class Sets(Evaluator):
 
     def _total(self, found: Opened, scope: Scope) -> Term:
         """The sum over a set, by the sums up to an index, which are the same wherever a range ends. These
-        equations define a function of the terms, so they hold in every run. What is negative has a negative
-        term; of whole numbers it is a whole number.
+        equations define a function of the terms, so they hold in every run. Over some range what is not
+        positive has a term that is not, and what is negative a negative one; of whole numbers it is a whole
+        number.
         """
         s, j, low, high, body = self.symbols, found.j, found.low, found.high, found.body
         whole = z3.is_app_of(body, z3.Z3_OP_TO_REAL)
@@ -211,8 +212,9 @@ class Sets(Evaluator):
             return s.function("somewhere", tuple(s.INT for _ in around), s.INT, role)(*around)
 
         ends = tuple(map(anatomy, (low, high, *around)))
-        one, negative = Summed(value, ends, low, high, lambda i: z3.substitute(term, (j, i))), place()
-        path.fact(Kind.RUN, either(value >= 0, both(one.within(negative), one.at(negative) < 0)), variables)
+        one, least = Summed(value, ends, low, high, lambda i: z3.substitute(term, (j, i))), place()
+        such = both(one.within(least), one.at(least) <= 0, either(value >= 0, one.at(least) < 0))
+        path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
         known = [other for other in self.totals if other.ends == ends]
         if not any(same(other.value, value) for other in known):
             self.totals.append(one)

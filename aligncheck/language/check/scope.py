@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    names_in,
+    own_expressions,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.language.syntax.wording.refused import (
     OUTPUT_BOUND,
     OUTPUT_COST,
@@ -73,16 +79,21 @@ def check_redraws(source: Source, mechanism: n.Mechanism) -> None:
 
     Such a loop emits nothing, and whether it goes on depends on nothing but noise that it draws: through
     assignments, tests around assignments, and tests around a `break`. The noise that is kept then has another
-    distribution than the one that was written down.
+    distribution than the one that was written down. A loop that looks at other answers in each round is none.
     """
+    answers = {name for item in mechanism.inputs if isinstance(item, n.Queries) for name in item.names}
     for statement in statements_in(mechanism.body):
-        if isinstance(statement, n.While) and _redraws(statement):
+        if isinstance(statement, n.While) and _redraws(statement, answers):
             raise scope_fault(source, "drawing until the noise fits", REDRAW, statement.span)
 
 
-def _redraws(loop: n.While) -> bool:
+def _redraws(loop: n.While, answers: set[str]) -> bool:
     body = tuple(statements_in(loop.body))
     noisy = {each.name for each in body if isinstance(each, n.Sample)}
+    changed = {each.name for each in body if isinstance(each, n.Assign)}
+    read = [e for each in (loop, *body) for e in own_expressions(each)]
+    if any(names_in(e) & noisy and _looks_further(e, answers, changed) for e in read):
+        return False
     if not noisy or any(isinstance(each, n.Emit) for each in body):
         return False
     while True:
@@ -97,6 +108,14 @@ def _redraws(loop: n.While) -> bool:
     if bounding or any(_ends(loop.body, part, parts) for part in parts):
         return False
     return any(names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
+
+
+def _looks_further(e: n.Expr, answers: set[str], changed: set[str]) -> bool:
+    """Whether an expression reads answers, or a set of them, by what the loop changes: others each round."""
+    return any(
+        isinstance(part, n.Index | n.Gather) and names_in(part) & answers and names_in(part) & changed
+        for part in subexpressions(e)
+    )
 
 
 def _ends(body: tuple[n.Stmt, ...], bound: n.Expr, tests: tuple[n.Expr, ...]) -> bool:

@@ -21,6 +21,15 @@ def so_far(term: n.Expr, where: n.Expr | None, index: str, over: n.OverRange) ->
     return n.Gather("sum", None, term, index, over, where)
 
 
+def product_so_far(cost: n.Expr, index: str, over: n.OverRange) -> n.Expr:
+    """The sum of a product over a range, its factors that stay the same apart."""
+    parts = list(line_costs.factors(cost, 1))
+    inside = [part for part in parts if index in walk.names_in(part[0])]
+    term = line_costs.product(*inside) if inside else ONE
+    apart = [part for part in parts if part not in inside]
+    return line_costs.product((so_far(term, None, index, over), 1), *apart)
+
+
 def claimed_so_far(claim: n.Expr, index: str, high: n.Expr) -> n.Expr:
     """The claim with its sums over lists up to a round only."""
     claim = walk.with_parts(claim, tuple(claimed_so_far(part, index, high) for part in walk.parts_of(claim)))
@@ -84,14 +93,23 @@ def added_to(stmt: n.Assign) -> n.Expr | None:
 
 
 def value_before(spec: n.Mechanism, loop: n.For | n.While, name: str) -> n.Expr | None:
-    """The number that a variable gets before a loop."""
+    """The number, or expression of public inputs, that a variable gets before a loop."""
     value: n.Expr | None = None
     for stmt in walk.statements_in(spec.body):
         if stmt is loop:
             return value
         if isinstance(stmt, n.Assign) and stmt.name == name:
-            value = stmt.value if isinstance(stmt.value, n.Number) else None
+            value = stmt.value if is_public(spec, stmt.value) else None
     return None
+
+
+def is_public(spec: n.Mechanism, e: n.Expr) -> bool:
+    """Whether a number is made of parameters and lengths alone."""
+    if isinstance(e, n.Name):
+        return any(isinstance(i, n.Parameter) and i.name == e.ident for i in spec.inputs)
+    of_a_list = isinstance(e, n.Call) and e.function == "len"
+    parts = () if of_a_list else walk.parts_of(e)
+    return isinstance(e, n.Number | n.Call | n.Operator) and all(is_public(spec, part) for part in parts)
 
 
 def _primed(e: n.Expr, names: frozenset[str]) -> n.Expr:

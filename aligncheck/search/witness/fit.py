@@ -13,7 +13,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
 from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
-from aligncheck.search.witness.guess import guessed, measures
+from aligncheck.search.witness.guess import chance_of, guessed, measures
 from aligncheck.search.witness.line_costs import costs_of
 from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
 from aligncheck.search.witness.sorting import with_sorts
@@ -43,16 +43,17 @@ def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | 
 
 
 def _other_measure(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
-    """The witness with the next measure of the loop that was not shown to end."""
+    """The witness with the next measure of the loop that was not shown to end, at last a chance."""
     stmts = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     for k, (stmt, loop) in enumerate(zip(stmts, witness.loops, strict=True)):
         if isinstance(stmt, n.While) and stmt.span == answer.place and loop.measure is not None:
             others = measures(stmt)
             others = others[others.index(loop.measure) + 1 :]
-            changed = replace(loop, measure=others[0] if others else None)
+            chance = None if others else chance_of(stmt)
+            changed = replace(loop, measure=others[0] if others else None, chance=chance)
             return (
                 replace(witness, loops=(*witness.loops[:k], changed, *witness.loops[k + 1 :]))
-                if others
+                if others or chance
                 else None
             )
     return None
@@ -69,7 +70,7 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
     return any("alignment_cost" in names_in(line) for line in loop.invariants[at - len(loop.early) :][:1])
 
 
-HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "scales", "defined")
+HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "injective", "scales", "defined")
 """Conditions that further lines may help to show."""
 
 Tries: TypeAlias = Generator[Witness, Rejected, None]

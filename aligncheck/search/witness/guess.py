@@ -28,7 +28,7 @@ def guessed(spec: n.Mechanism) -> Witness:
 
 def _loop(spec: n.Mechanism, stmt: n.For | n.While) -> LoopWitness:
     measure = next(iter(measures(stmt)), None) if isinstance(stmt, n.While) else None
-    chance = _chance(stmt) if isinstance(stmt, n.While) and measure is None else None
+    chance = chance_of(stmt) if isinstance(stmt, n.While) and measure is None else None
     return LoopWitness((), (), measure, chance, tuple(_later(spec, stmt)))
 
 
@@ -82,10 +82,16 @@ def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
 
 def measures(stmt: n.While) -> list[n.Expr]:
     """What may fall in every round: `b - a` for a part `a < b` of the test, first where each round sets one
-    of its variables; 1 for a flag besides; and the sum, if one or the other falls.
+    of its variables; 1 for a flag besides; and the sum, if one or the other falls. An `if a >= b: break` of
+    the round is a part of the test.
     """
     always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
+    for inner in stmt.body:
+        if isinstance(inner, n.If) and isinstance(inner.branches[0].body[0], n.Break):
+            test = inner.branches[0].test
+            ways = test.args if isinstance(test, n.Logic) and test.op == "or" else (test,)
+            parts = (*parts, *map(_not, ways))
     found: list[n.Expr] = []
     for part in parts:
         if isinstance(part, n.Compare) and part.op in ("<", "<="):
@@ -102,7 +108,17 @@ def measures(stmt: n.While) -> list[n.Expr]:
     return [*found, _joined("+", found)] if len(found) > 1 else found
 
 
-def _chance(stmt: n.While) -> Chance | None:
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+def _not(test: n.Expr) -> n.Expr:
+    """The opposite of a test."""
+    if isinstance(test, n.Compare) and test.op in _NEGATED:
+        return replace(test, op=_NEGATED[test.op])
+    return test.operand if isinstance(test, n.Unary) else n.Unary("not", test)
+
+
+def chance_of(stmt: n.While) -> Chance | None:
     """A test of `… + x` against something, with a draw x of the round: x beyond what the rest leaves. What
     the round itself gives a value is looked through: the kernel asks what is known where the loop is reached.
     """

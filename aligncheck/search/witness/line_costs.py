@@ -44,6 +44,18 @@ def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: b
     return product((size, 1), (rate, 1))
 
 
+def by_list(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None) -> list[tuple[n.Queries, n.Expr | None]]:
+    """What a line costs by the lists that move on their own: for each that it reads, where no other moves."""
+    lists = [i for i in spec.inputs if isinstance(i, n.Queries) and {*i.names} & walk.names_in(line.value)]
+    found: list[tuple[n.Queries, n.Expr | None]] = []
+    for own in lists:
+        others = tuple(
+            replace(i, sensitivity=NOTHING) if i in lists and i is not own else i for i in spec.inputs
+        )
+        found.append((own, cost_of(replace(spec, inputs=others), line, draw)))
+    return found
+
+
 def _divided(spec: n.Mechanism, line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
     """What a line divides its draw by, and what it adds; by 1 where another draw takes its place."""
     own = walk.moved_by(line)
@@ -134,13 +146,14 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
 
 def half_square(e: n.Expr) -> n.Expr:
     """e²/2, without the roots of what is squared."""
-    return product(*((_squared(f), p) for f, p in _factors(product((e, 1)), 1)), (n.Number(Fraction(2)), -1))
+    return product(*((_squared(f), p) for f, p in factors(product((e, 1)), 1)), (n.Number(Fraction(2)), -1))
 
 
-def _factors(e: n.Expr, power: int) -> Iterator[tuple[n.Expr, int]]:
+def factors(e: n.Expr, power: int) -> Iterator[tuple[n.Expr, int]]:
+    """What an expression is the product of, and with which powers."""
     if isinstance(e, n.Binary) and e.op in ("*", "/"):
-        yield from _factors(e.left, power)
-        yield from _factors(e.right, power if e.op == "*" else -power)
+        yield from factors(e.left, power)
+        yield from factors(e.right, power if e.op == "*" else -power)
     else:
         yield e, power
 

@@ -16,6 +16,17 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.scans import (
+    Scans,
+    all_of,
+    chosen_by,
+    limits_in,
+    low_of,
+    named,
+    tells_output,
+    tests_of_head,
+    where_a_flag_is,
+)
 
 COST, RECORDS = n.Name("alignment_cost"), n.Name("$records")
 MANY = 12
@@ -41,16 +52,27 @@ def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
 def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
     """What lines cost: nothing but at the answers that move, where adjacency says which."""
     found: list[n.Expr | None] = []
+    drawn, defined = {}, line_costs.definitions(spec)
+    for s in walk.statements_in(spec.body):
+        if isinstance(s, n.Sample):
+            drawn[s.name] = replace(s, args=tuple(line_costs.resolved(a, defined) for a in s.args))
     for line, cost in zip(walk.shifts_in(spec.align), line_costs.costs_of(spec), strict=True):
-        group = next((g for g in _groups(spec) if {*g.names} & walk.names_in(line.value)), None)
-        place = None if group is None else _place(line, group)
-        if cost is not None and group is not None and group.adjacency.ways and place is not None:
-            marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
-            there = tuple(n.Compare("==", place, mark) for mark in marks)
-            test = there[0] if len(there) == 1 else n.Logic("or", there)
-            cost = n.Conditional(test, cost, ZERO)
-        found.append(cost)
+        parts = line_costs.by_list(spec, line, drawn.get(line.name)) if cost is not None else []
+        there = [_where_it_differs(line, group, part if len(parts) > 1 else cost) for group, part in parts]
+        found.append(
+            _sum(each for each in there if each is not None) if there and None not in there else cost
+        )
     return tuple(found)
+
+
+def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n.Expr | None:
+    """The cost at the answers of a list that move."""
+    place = _place(line, group)
+    if cost is None or not group.adjacency.ways or place is None:
+        return None
+    marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
+    there = tuple(n.Compare("==", place, mark) for mark in marks)
+    return n.Conditional(there[0] if len(there) == 1 else n.Logic("or", there), cost, ZERO)
 
 
 def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
@@ -63,92 +85,15 @@ def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
     return line.index
 
 
-def _groups(spec: n.Mechanism) -> list[n.Queries]:
-    return [item for item in spec.inputs if isinstance(item, n.Queries)]
-
-
-class MoreLines:
+class MoreLines(Scans):
     """Of one spec."""
-
-    def __init__(self, spec: n.Mechanism) -> None:
-        self.spec = spec
-        self.loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
-        self.inside = [list(walk.statements_in(loop.body)) for loop in self.loops]
-        self.everything = list(walk.statements_in(spec.body))
-        self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
-        self.defined = line_costs.definitions(spec)
-        self.groups = _groups(spec)
-        private = {x for g in self.groups for x in g.names}
-        draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
-        entries = {
-            s.over.item for s in self.loops if isinstance(s, n.For) and isinstance(s.over, n.OverQueries)
-        }
-        self.unequal = private | draws | entries
-        """What is not the same in both runs."""
-
-    # --- what an expression is made of ---
-
-    def _around(self, k: int) -> list[int]:
-        """The loops around a loop, the outermost first, and itself."""
-        loop = self.loops[k]
-        return [j for j, inside in enumerate(self.inside) if any(s is loop for s in inside)] + [k]
-
-    def _chain(self, stmt: n.Stmt) -> list[int]:
-        """The loops around a statement, the outermost first."""
-        return [j for j, inside in enumerate(self.inside) if any(s is stmt for s in inside)]
-
-    def _index(self, k: int) -> n.Expr:
-        """What tells a round from others: the index; of a `while` a variable that it draws by."""
-        loop = self.loops[k]
-        if isinstance(loop, n.For):
-            return n.Name(f"$round_{k}" if loop.index is None else loop.index)
-        return next(iter(self._drawn_by(k)), n.Name(f"$round_{k}"))
-
-    def _drawn_by(self, k: int) -> Iterator[n.Name]:
-        """Variables of a `while` that are the index of a draw."""
-        for s in self.inside[k]:
-            if isinstance(s, n.Sample) and isinstance(s.index, n.Name) and s.index.ident in self._changed(k):
-                yield s.index
-
-    def _before(self, k: int, place: n.Expr) -> n.Expr:
-        """That a round was before this one, by its place."""
-        index = self._index(k)
-        downwards = isinstance(self.loops[k], n.While) and any(
-            isinstance(s, n.Assign)
-            and n.Name(s.name) == index
-            and isinstance(s.value, n.Binary)
-            and s.value.op == "-"
-            for s in self.inside[k]
-        )
-        return n.Compare(">" if downwards else "<", place, index)
-
-    def _changed(self, k: int) -> list[str]:
-        return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
-
-    def flags(self, k: int) -> list[tuple[n.Expr, n.Expr]]:
-        """Variables that a loop sets to a truth value, and where they have it."""
-        found = {}
-        for s in self.inside[k]:
-            if isinstance(s, n.Assign) and isinstance(s.value, n.Boolean):
-                name = n.Name(s.name)
-                found[s.name] = (name, name if s.value.value else n.Unary("not", name))
-        return list(found.values())
-
-    def counters(self, k: int) -> list[str]:
-        """Variables that a loop changes by 1 at a time, upwards."""
-        found: dict[str, bool] = {}
-        for s in self.inside[k]:
-            if isinstance(s, n.Assign):
-                up = s.value == n.Binary("+", n.Name(s.name), ONE)
-                found[s.name] = found.get(s.name, True) and up
-        return [x for x, up in found.items() if up]
 
     # --- of every run ---
 
     def early(self, k: int) -> Iterator[n.Expr]:
         """Lines of every run on D."""
         loop, inside = self.loops[k], self.inside[k]
-        for test in _tests_of_head(loop):
+        for test in tests_of_head(loop):
             for s in inside:
                 if isinstance(s, n.Assign) and test.left == n.Name(s.name):
                     step = added_up.added_to(s)
@@ -157,9 +102,11 @@ class MoreLines:
         for s in inside:
             if isinstance(s, n.Sample) and s.index is not None:
                 yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), self._reached(s, s.index, k))
+                yield n.Name(f"$dense_{s.name}")
         yield from self._records(k)
         yield from self._claimed(k)
         yield from self._up_to_limits(k)
+        yield from self._held_places(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
 
@@ -168,7 +115,7 @@ class MoreLines:
         for inner in reversed(self._chain(draw)):
             if inner == k:
                 break
-            index = line_costs.resolved(index, {_name(self._index(inner)): _low(self.loops[inner])})
+            index = line_costs.resolved(index, {named(self._index(inner)): low_of(self.loops[inner])})
         return index
 
     def _drawn_up_to(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
@@ -177,25 +124,19 @@ class MoreLines:
             if isinstance(s, n.Sample) and s.name == line.name and isinstance(s.index, n.Binary):
                 yield self._reached(s, s.index, k)
 
-    def _up_to_limits(self, k: int) -> Iterator[n.Expr]:
-        """What is compared with a limit where a flag is set: below it as long as the flag is not."""
-        flags = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and _is_truth(s.value)]
-        for x, limit in dict.fromkeys(each for s in self.inside[k] for each in _limits_of(s)):
-            if flags and _name(x) in self._changed(k):
-                yield n.Compare("<=", x, limit)
-                for flag in dict.fromkeys(flags):
-                    yield n.Logic("or", (n.Name(flag), n.Compare("<", x, limit)))
-
     def _while_it_counts(self, k: int, loop: n.While) -> Iterator[n.Expr]:
         """Of a `while` that draws by a counter: where that is, and what was drawn."""
-        up = [flag for _, flag in self.flags(k)]
+        up = self.flags(k)
         for x in self.counters(k):
             first = added_up.value_before(self.spec, loop, x)
             if first is not None:
                 yield n.Compare("<=", first, n.Name(x))
-        for test in _all_of(loop.test):
+        for test in all_of(loop.test):
             if isinstance(test, n.Compare) and test.op == "<=":
                 yield n.Compare("<=", test.left, n.Binary("+", test.right, ONE))
+            if isinstance(test, n.Compare) and test.op in (">=", ">"):
+                least = n.Binary("-", test.right, ONE) if test.op == ">=" else test.right
+                yield n.Compare("<=", least, test.left)
             if isinstance(test, n.Compare) and test.op == "<":
                 yield n.Compare("<=", test.left, test.right)
                 yield from (n.Logic("or", (test, n.Unary("not", flag))) for flag in up)
@@ -227,7 +168,7 @@ class MoreLines:
         """Where the claim counts records: that those with a tag are no more than the rounds, nor than all."""
         claimed = walk.claimed_in(self.spec.claim)[0]
         if any(isinstance(e, n.OutCount) for e in walk.subexpressions(claimed)):
-            index, low = self._index(k), _low(self.loops[k])
+            index, low = self._index(k), low_of(self.loops[k])
             for tag in dict.fromkeys(s.tag for s in self.inside[k] if isinstance(s, n.Emit)):
                 count = n.Name(f"$count_{tag}")
                 yield n.Compare("<=", count, index if low == ZERO else n.Binary("-", index, low))
@@ -239,7 +180,8 @@ class MoreLines:
         """Lines of both runs."""
         for x in self._changed(k):
             values = [s.value for s in self.assigned if s.name == x]
-            if not any(walk.names_in(v) & self.unequal for v in values):
+            read = {y for v in values for y in walk.names_in(_without_lengths(v))}
+            if x in self._truths(k) or not read & self.unequal:
                 yield n.Compare("==", n.Name(x, True), n.Name(x))
         for bound in self.costs(k):
             yield n.Compare("<=", COST, bound)
@@ -247,32 +189,8 @@ class MoreLines:
         yield n.Compare("<=", COST, added_up.claimed_so_far(claim, f"of_{k}", self._index(k)))
         yield from added_up.sums_of_terms(self.spec, self.loops[k], self._index(k), f"of_{k}")
         yield from self._scanned(k)
+        yield from self._held_apart(k)
         yield from self._released(k)
-
-    def _scanned(self, k: int) -> Iterator[n.Expr]:
-        """Of a loop that looks for the best: once it is found it stays, and its value is ahead by a move."""
-        index = self._index(k)
-        places = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and s.value == index]
-        values = {s.name for s in self.inside[k] if isinstance(s, n.Assign)} - {*places}
-        if not places or any(isinstance(s, n.Sample) for s in self.inside[k]):
-            return
-        lines = [line for line in walk.shifts_in(self.spec.align) if line.guard is not None]
-        sizes = [g.sensitivity for g in self.groups if g.sensitivity is not None]
-        for x in places:
-            for value in values:
-                apart = n.Binary("-", n.Name(value, True), n.Name(value))
-                for size in sizes:
-                    yield n.Compare("<=", apart, size)
-                    yield n.Compare("<=", n.Unary("-", apart), size)
-            for line in lines:
-                for chosen in _chosen(line):
-                    at = n.Logic("and", (n.Compare("<", chosen, index), n.Compare("==", n.Name(x), chosen)))
-                    elsewhere = n.Unary("not", at)
-                    yield n.Logic("or", (elsewhere, n.Compare("==", n.Name(x, True), n.Name(x))))
-                    for value in values:
-                        apart = n.Binary("-", n.Name(value, True), n.Name(value))
-                        for size in sizes:
-                            yield n.Logic("or", (elsewhere, n.Compare("<=", size, apart)))
 
     def _told_late(self) -> set[str]:
         """Tags that an alignment asks for at draws of a loop that releases no such record."""
@@ -290,27 +208,33 @@ class MoreLines:
         tags = {s.tag for s in self.inside[k] if isinstance(s, n.Emit)} & self._told_late()
         if not isinstance(self.loops[k], n.For) or not tags:
             return
-        flags = [s.name for s in self.inside[k] if isinstance(s, n.Assign) and _is_truth(s.value)]
-        limits = [test for s in self.inside[k] if isinstance(s, n.Assign) for test in _limits(s.value)]
+        flags = self._truths(k)
+        limits = [test for s in self.inside[k] if isinstance(s, n.Assign) for test in limits_in(s.value)]
         for tag in sorted(tags):
             count = n.Name(f"$count_{tag}")
             many = added_up.released_so_far(tag, f"of_{k}", n.OverRange(ZERO, self._index(k)))
             yield n.Compare("<=", many, count)
             for x, limit in limits:
                 yield n.Compare("<=", count, limit)
-                for flag in dict.fromkeys(flags):
-                    yield n.Logic("or", (n.Name(flag), n.Compare("==", count, x)))
-                    yield n.Logic("or", (n.Name(flag), n.Compare("<", x, limit)))
+                yield from where_a_flag_is(flags, n.Compare("==", count, x))
+                yield from where_a_flag_is(flags, n.Compare("<", x, limit))
 
     def later(self, k: int) -> Iterator[n.Expr]:
         """What the output has from here on: nothing where a flag is up."""
-        for _, up in self.flags(k):
+        for up in self.flags(k):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
+        chosen = dict.fromkeys(e for line in walk.shifts_in(self.spec.align) for e in chosen_by(line))
+        for place in chosen if any(tells_output(e) for e in chosen) else ():
+            not_before = n.Unary("not", self._before(k, place))
+            yield not_before
+            yield from where_a_flag_is(self._truths(k), not_before)
+            for x in self._places(k):
+                yield from where_a_flag_is(self._truths(k), n.Compare("==", place, n.Name(x)))
         if isinstance(self.loops[k], n.While):
-            for place in (place for line in walk.shifts_in(self.spec.align) for place in _chosen(line)):
+            for place in chosen:
                 for index in dict.fromkeys(self._drawn_by(k)):
                     yield n.Compare(">=", place, index)
-                    for _, up in self.flags(k):
+                    for up in self.flags(k):
                         yield n.Logic("or", (n.Unary("not", up), n.Compare("==", place, index)))
 
     # --- what was paid ---
@@ -332,10 +256,27 @@ class MoreLines:
             elif isinstance(s, n.Invoke) and not self._chain(s):
                 parts.append(self._called(s))
         found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
+        found += self._within_a_round(k, lines)
         if len(lines) == 1:
             often = self._how_often(lines[0], k)
             found += [_times(how, self.spec.privacy) for how in often if how != self._index(k)]
         return list(dict.fromkeys(found))[:MANY]
+
+    def _within_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid in rounds of a loop inside another one, where these look at the answer of the outer
+        round: nothing but at an answer that moves.
+        """
+        *around, _ = self._around(k)
+        for s in (s for s in self.inside[k] if around and isinstance(s, n.Sample)):
+            for line in (line for line in lines if line.name == s.name):
+                for group in (
+                    g for g in self.groups if g.adjacency.ways and _place(line, g) == self._index(around[-1])
+                ):
+                    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+                    now = _sum(_where(n.Compare("==", mark, self._index(around[-1]))) for mark in marks)
+                    for cost in self._unit(line, s):
+                        paid = _times(now, n.Binary("*", cost, self._index(k)))
+                        yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
 
     def _paid(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         chain = self._chain(draw)
@@ -345,13 +286,26 @@ class MoreLines:
                 continue
             inner = chain[-1]
             if inner in self._around(k):
-                if line.guard is None and _name(line.index or ZERO) in walk.names_in(cost):
-                    one = line_costs.resolved(cost, {_name(line.index or ZERO): n.Name(f"of_{inner}")})
-                    yield added_up.so_far(one, None, f"of_{inner}", n.OverRange(ZERO, self._index(inner)))
+                yield from self._paid_by_list(line, draw, inner)
+                if line.guard is None and named(line.index or ZERO) in walk.names_in(cost):
+                    one = line_costs.resolved(cost, {named(line.index or ZERO): n.Name(f"of_{inner}")})
+                    over = n.OverRange(ZERO, self._index(inner))
+                    yield added_up.so_far(one, None, f"of_{inner}", over)
+                    yield added_up.product_so_far(one, f"of_{inner}", over)
                 for how in self._how_often(line, inner):
                     yield _times(how, self._at_differing(cost, line, how))
             else:
                 yield from (_times(how, cost) for how in self._after(line, inner))
+
+    def _paid_by_list(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
+        """What a line costs before a round where it reads lists that move on their own."""
+        for defined in self._values(draw) if line.guard is None else ():
+            parts = line_costs.by_list(self.spec, line, defined)
+            if len(parts) > 1 and all(group.adjacency.ways for group, _ in parts):
+                marks = [[n.Name(f"${w.mark}_{g.names[0]}") for w in g.adjacency.ways] for g, _ in parts]
+                often = [_sum(_where(self._before(k, mark)) for mark in each) for each in marks]
+                costs = zip(often, (cost for _, cost in parts), strict=True)
+                yield _sum(_times(how, cost) for how, cost in costs if cost is not None)
 
     def _called(self, call: n.Invoke) -> list[n.Expr]:
         """What a call costs, by the claim of what is called."""
@@ -394,14 +348,19 @@ class MoreLines:
         return cost
 
     def _sorted_by(self, k: int) -> Iterator[tuple[str, n.Expr]]:
-        """The round that an inner loop's index belongs to, where its test says that."""
+        """The round that an index of an inner loop, or of a set, belongs to, where its test says that."""
         index = self._index(k)
-        inner = {_name(self._index(j)) for j in range(len(self.loops)) if k in self._around(j)[:-1]}
-        for s in self.inside[k]:
-            for test in (branch.test for branch in s.branches) if isinstance(s, n.If) else ():
-                if isinstance(test, n.Compare) and test.op == "==" and index in (test.left, test.right):
-                    place = test.right if test.left == index else test.left
-                    yield from ((name, place) for name in sorted(walk.names_in(place) & inner))
+        inner = {named(self._index(j)) for j in range(len(self.loops)) if k in self._around(j)[:-1]}
+        tests = [(b.test, inner) for s in self.inside[k] if isinstance(s, n.If) for b in s.branches]
+        read = (
+            e for s in self.inside[k] for top in walk.own_expressions(s) for e in walk.subexpressions(top)
+        )
+        tests += [(e.where, {e.index}) for e in read if isinstance(e, n.Gather) and e.where is not None]
+        for test, names in tests:
+            if isinstance(test, n.Compare) and test.op == "==" and index in (test.left, test.right):
+                place = test.right if test.left == index else test.left
+                inside = {e.ident for e in walk.subexpressions(place) if isinstance(e, n.Name)}
+                yield from ((name, place) for name in sorted(inside & names))
 
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
@@ -435,18 +394,29 @@ class MoreLines:
         yield from (_sum(each) for each in product(*options))
 
     def _often(self, way: n.Expr, line: n.Shift, k: int) -> Iterator[n.Expr]:
-        index = self._index(k)
-        for part in way.args if isinstance(way, n.Logic) and way.op == "and" else (way,):
+        index, parts = self._index(k), all_of(way)
+        for part in parts:
             if isinstance(part, n.OutIs):
+                for also in parts:
+                    if (
+                        isinstance(also, n.Compare)
+                        and also.op == "<"
+                        and named(also.left) in self._changed(k)
+                    ):
+                        below = n.Binary("-", also.right, ONE)
+                        yield n.Call("min", (n.Name(f"$count_{part.tag}"), below))
                 if not any(isinstance(s, n.Emit) and s.tag == part.tag for s in self.inside[k]):
                     yield added_up.released_so_far(part.tag, f"of_{k}", n.OverRange(ZERO, index))
                     continue
                 yield n.Name(f"$count_{part.tag}")
                 yield from (n.Name(x) for x in self.counters(k))
-                yield from (_where(up) for _, up in self.flags(k))
+                yield from (_where(up) for up in self.flags(k))
             if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
-                yield _where(self._before(k, part.right if part.left == line.index else part.left))
-                yield from (_where(up) for _, up in self.flags(k))
+                before = self._before(k, part.right if part.left == line.index else part.left)
+                made = (s for s in self.inside[k] if isinstance(s, n.Sample) and s.name == line.name)
+                at = dict.fromkeys(s.index or index for s in made)
+                yield from (_where(replace(before, right=e)) for e in at or (index,))
+                yield from (_where(up) for up in self.flags(k))
 
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
@@ -454,70 +424,25 @@ class MoreLines:
             loop = self.loops[k]
             if isinstance(how, n.Gather) and isinstance(loop, n.For):
                 yield replace(how, over=n.OverRange(ZERO, _high(loop)))
-            elif not walk.names_in(how) & {_name(self._index(k))}:
+            elif not walk.names_in(how) & {named(self._index(k))}:
                 yield how
             elif not isinstance(how, n.Name):
                 yield ONE
-
-
-def _tests_of_head(loop: n.For | n.While) -> Iterator[n.Compare]:
-    """What holds where a round goes on: `v <= E` or `v < E`."""
-    first = loop.body[0] if loop.body else None
-    tests: list[n.Expr] = []
-    if isinstance(loop, n.While):
-        tests = list(_all_of(loop.test))
-    elif isinstance(first, n.If) and isinstance(first.branches[0].body[0], n.Break):
-        test = first.branches[0].test
-        if isinstance(test, n.Unary) and test.op == "not":
-            tests = list(_all_of(test.operand))
-    for test in tests:
-        if isinstance(test, n.Compare) and test.op in ("<", "<=") and isinstance(test.left, n.Name):
-            yield test
-
-
-def _all_of(test: n.Expr) -> tuple[n.Expr, ...]:
-    return test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
-
-
-def _low(loop: n.For | n.While) -> n.Expr:
-    over = loop.over if isinstance(loop, n.For) else None
-    return over.low if isinstance(over, n.OverRange) else ZERO
 
 
 def _high(loop: n.For) -> n.Expr:
     return loop.over.high if isinstance(loop.over, n.OverRange) else n.Call("len", (n.Name(loop.over.base),))
 
 
-def _chosen(line: n.Shift) -> Iterator[n.Expr]:
-    """The E of a guard `E == i`."""
-    for part in walk.subexpressions(line.guard) if line.guard is not None else ():
-        if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
-            yield part.right if part.left == line.index else part.left
+def _without_lengths(e: n.Expr) -> n.Expr:
+    """An expression that reads what this one reads, but for the lists of which it asks the length."""
+    if isinstance(e, n.Call) and e.function == "len":
+        return ZERO
+    return walk.with_parts(e, tuple(map(_without_lengths, walk.parts_of(e))))
 
 
 def _tags(e: n.Expr) -> Iterator[n.OutIs]:
     return (part for part in walk.subexpressions(e) if isinstance(part, n.OutIs))
-
-
-def _is_truth(e: n.Expr) -> bool:
-    return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
-
-
-def _limits_of(stmt: n.Stmt) -> Iterator[tuple[n.Expr, n.Expr]]:
-    """The same in what a statement asks, or sets."""
-    for e in walk.own_expressions(stmt) if isinstance(stmt, n.If | n.Assign) else ():
-        yield from _limits(e)
-
-
-def _limits(e: n.Expr) -> Iterator[tuple[n.Expr, n.Expr]]:
-    """Variables that are compared with a limit, and these limits."""
-    for part in walk.subexpressions(e):
-        if isinstance(part, n.Compare) and part.op in ("==", ">=") and isinstance(part.left, n.Name):
-            yield part.left, part.right
-
-
-def _name(e: n.Expr) -> str:
-    return e.ident if isinstance(e, n.Name) else ""
 
 
 def _where(test: n.Expr) -> n.Expr:

@@ -1,0 +1,241 @@
+"""Lines about loops that look for something: what they hold, once it is found and before, and how far that is
+apart on D and D'.
+
+Nothing here needs to be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
+from aligncheck.search.witness import added_up, line_costs
+from aligncheck.search.witness.added_up import ONE, ZERO
+
+
+class Scans:
+    """Lines about one spec."""
+
+    def __init__(self, spec: n.Mechanism) -> None:
+        self.spec = spec
+        self.loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
+        self.inside = [list(walk.statements_in(loop.body)) for loop in self.loops]
+        self.everything = list(walk.statements_in(spec.body))
+        self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
+        self.defined = line_costs.definitions(spec)
+        self.groups = groups_of(spec)
+        private = {x for g in self.groups for x in g.names}
+        draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
+        entries = {
+            s.over.item for s in self.loops if isinstance(s, n.For) and isinstance(s.over, n.OverQueries)
+        }
+        self.unequal = private | draws | entries
+        """What is not the same in both runs."""
+
+    # --- what an expression is made of ---
+
+    def _around(self, k: int) -> list[int]:
+        """The loops around a loop, the outermost first, and itself."""
+        loop = self.loops[k]
+        return [j for j, inside in enumerate(self.inside) if any(s is loop for s in inside)] + [k]
+
+    def _chain(self, stmt: n.Stmt) -> list[int]:
+        """The loops around a statement, the outermost first."""
+        return [j for j, inside in enumerate(self.inside) if any(s is stmt for s in inside)]
+
+    def _index(self, k: int) -> n.Expr:
+        """What tells a round from others: the index; of a `while` a variable that it draws by."""
+        loop = self.loops[k]
+        if isinstance(loop, n.For):
+            return n.Name(f"$round_{k}" if loop.index is None else loop.index)
+        return next(iter(self._drawn_by(k)), n.Name(f"$round_{k}"))
+
+    def _drawn_by(self, k: int) -> Iterator[n.Name]:
+        """Variables of a `while` that are the index of a draw."""
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and isinstance(s.index, n.Name) and s.index.ident in self._changed(k):
+                yield s.index
+
+    def _before(self, k: int, place: n.Expr) -> n.Compare:
+        """That a round was before this one, by its place."""
+        index = self._index(k)
+        downwards = isinstance(self.loops[k], n.While) and any(
+            isinstance(s, n.Assign)
+            and n.Name(s.name) == index
+            and isinstance(s.value, n.Binary)
+            and s.value.op == "-"
+            for s in self.inside[k]
+        )
+        return n.Compare(">" if downwards else "<", place, index)
+
+    def _changed(self, k: int) -> list[str]:
+        return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
+
+    def flags(self, k: int) -> list[n.Expr]:
+        """Where variables have a truth value that a loop sets them to; either one where a test is kept."""
+        found: dict[n.Expr, None] = {}
+        for s in self.inside[k]:
+            if isinstance(s, n.Assign) and is_truth(s.value):
+                up = n.Name(s.name)
+                kept = (s.value.value,) if isinstance(s.value, n.Boolean) else (True, False)
+                found |= dict.fromkeys(up if value else n.Unary("not", up) for value in kept)
+        return list(found)
+
+    def counters(self, k: int) -> list[str]:
+        """Variables that a loop changes by 1 at a time, upwards."""
+        found: dict[str, bool] = {}
+        for s in self.inside[k]:
+            if isinstance(s, n.Assign):
+                up = s.value == n.Binary("+", n.Name(s.name), ONE)
+                found[s.name] = found.get(s.name, True) and up
+        return [x for x, up in found.items() if up]
+
+    def _up_to_limits(self, k: int) -> Iterator[n.Expr]:
+        """What is compared with a limit where a flag is set: below it as long as the flag is not."""
+        flags = self._truths(k)
+        for x, limit in dict.fromkeys(each for s in self.inside[k] for each in limits_of(s)):
+            if flags and named(x) in self._changed(k):
+                yield n.Compare("<=", x, limit)
+                yield from where_a_flag_is(flags, n.Compare("<", x, limit))
+
+    def _places(self, k: int) -> dict[str, n.Expr]:
+        """Variables that hold a round of a loop, or an expression of it."""
+        index = named(self._index(k))
+        return {
+            s.name: s.value
+            for s in self.inside[k]
+            if isinstance(s, n.Assign) and index in walk.names_in(s.value) and s.name != index
+            if added_up.is_public(self.spec, line_costs.resolved(s.value, {index: ZERO}))
+        }
+
+    def _held_places(self, k: int) -> Iterator[n.Expr]:
+        """What such a variable holds: a round before this one, unless this is the first; what it held before
+        the loop, until a flag changes.
+        """
+        index, loop = self._index(k), self.loops[k]
+        first = (
+            added_up.value_before(self.spec, loop, named(index))
+            if isinstance(loop, n.While)
+            else low_of(loop)
+        )
+        for x, now in self._places(k).items():
+            before = replace(self._before(k, n.Name(x)), right=now)
+            yield before
+            if first is not None:
+                yield n.Logic("or", (before, n.Compare("==", index, first)))
+            kept = added_up.value_before(self.spec, loop, x)
+            if kept is not None:
+                yield from where_a_flag_is(self._truths(k), n.Compare("==", n.Name(x), kept))
+
+    def _truths(self, k: int) -> list[str]:
+        """Variables that a loop sets to a truth value."""
+        named = (s.name for s in self.inside[k] if isinstance(s, n.Assign) and is_truth(s.value))
+        return list(dict.fromkeys(named))
+
+    def _scanned(self, k: int) -> Iterator[n.Expr]:
+        """Of a loop that looks for the best: once it is found it stays, and its value is ahead by a move. It
+        is told by the round, or by an expression of it that `places` hold.
+        """
+        places = self._places(k)
+        values = {*self._changed(k)} - {*places, *self._truths(k), named(self._index(k))}
+        lines = [line for line in walk.shifts_in(self.spec.align) if line.guard is not None]
+        sizes = [g.sensitivity for g in self.groups if g.sensitivity is not None]
+        for x, now in places.items():
+            for value in sorted(values):
+                apart = n.Binary("-", n.Name(value, True), n.Name(value))
+                for size in sizes:
+                    yield n.Compare("<=", apart, size)
+                    yield n.Compare("<=", n.Unary("-", apart), size)
+            for line in lines:
+                for chosen in chosen_by(line):
+                    before = replace(self._before(k, chosen), right=now)
+                    at = n.Logic("and", (before, n.Compare("==", n.Name(x), chosen)))
+                    elsewhere = n.Unary("not", at)
+                    yield n.Logic("or", (elsewhere, n.Compare("==", n.Name(x, True), n.Name(x))))
+                    for value in sorted(values):
+                        apart = n.Binary("-", n.Name(value, True), n.Name(value))
+                        for size in sizes:
+                            yield n.Logic("or", (elsewhere, n.Compare("<=", size, apart)))
+
+    def _held_apart(self, k: int) -> Iterator[n.Expr]:
+        """How far what a loop sets by a draw is apart: by what the draw is moved, throughout or while a flag
+        is down.
+        """
+        flags = self._truths(k)
+        for x in self._changed(k) if flags else ():
+            if x in flags:
+                continue
+            read = {y for s in self.assigned if s.name == x for y in walk.names_in(s.value)}
+            moves = (line.value for line in walk.shifts_in(self.spec.align) if line.name in read)
+            for by in dict.fromkeys(e for e in moves if added_up.is_public(self.spec, e)):
+                apart = n.Compare("==", n.Binary("-", n.Name(x, True), n.Name(x)), by)
+                yield from (apart, *where_a_flag_is(flags, apart))
+
+
+def tests_of_head(loop: n.For | n.While) -> Iterator[n.Compare]:
+    """What holds where a round goes on: `v <= E` or `v < E`."""
+    first = loop.body[0] if loop.body else None
+    tests: list[n.Expr] = []
+    if isinstance(loop, n.While):
+        tests = list(all_of(loop.test))
+    elif isinstance(first, n.If) and isinstance(first.branches[0].body[0], n.Break):
+        test = first.branches[0].test
+        if isinstance(test, n.Unary) and test.op == "not":
+            tests = list(all_of(test.operand))
+    for test in tests:
+        if isinstance(test, n.Compare) and test.op in ("<", "<=") and isinstance(test.left, n.Name):
+            yield test
+
+
+def all_of(test: n.Expr) -> tuple[n.Expr, ...]:
+    return test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
+
+
+def low_of(loop: n.For | n.While) -> n.Expr:
+    over = loop.over if isinstance(loop, n.For) else None
+    return over.low if isinstance(over, n.OverRange) else ZERO
+
+
+def chosen_by(line: n.Shift) -> Iterator[n.Expr]:
+    """The E of a guard `E == i`."""
+    for part in walk.subexpressions(line.guard) if line.guard is not None else ():
+        if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
+            yield part.right if part.left == line.index else part.left
+
+
+def is_truth(e: n.Expr) -> bool:
+    return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
+
+
+def where_a_flag_is(flags: Iterable[str], line: n.Expr) -> Iterator[n.Expr]:
+    """A line that holds unless a flag is up, or unless it is down."""
+    for flag in map(n.Name, dict.fromkeys(flags)):
+        yield n.Logic("or", (flag, line))
+        yield n.Logic("or", (n.Unary("not", flag), line))
+
+
+def limits_of(stmt: n.Stmt) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """The same in what a statement asks, or sets."""
+    for e in walk.own_expressions(stmt) if isinstance(stmt, n.If | n.Assign) else ():
+        yield from limits_in(e)
+
+
+def limits_in(e: n.Expr) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """Variables that are compared with a limit, and these limits."""
+    for part in walk.subexpressions(e):
+        if isinstance(part, n.Compare) and part.op in ("==", ">=", "<") and isinstance(part.left, n.Name):
+            yield part.left, part.right
+
+
+def named(e: n.Expr) -> str:
+    return e.ident if isinstance(e, n.Name) else ""
+
+
+def tells_output(e: n.Expr) -> bool:
+    return any(isinstance(part, n.OfOutput) for part in walk.subexpressions(e))
+
+
+def groups_of(spec: n.Mechanism) -> list[n.Queries]:
+    return [item for item in spec.inputs if isinstance(item, n.Queries)]
