@@ -23,14 +23,14 @@ const aligncheck = (() => {
   const multiple = (a, step) => div(a, step).d === 1n;
   const total = (values) => values.reduce(add, ZERO);
   const text = (v) => typeof v === "boolean" ? String(v)
-    : Array.isArray(v) ? `[${v.join(", ")}]` : v.d === 1n ? String(v.n) : `${v.n}/${v.d}`;
+    : typeof v === "string" || typeof v === "number" ? String(v) : Array.isArray(v) ? `[${v.map(text).join(", ")}]` : v.d === 1n ? String(v.n) : `${v.n}/${v.d}`;
   const same = (a, b) => typeof a === "boolean" || typeof b === "boolean" ? a === b : cmp(a, b) === 0;
   const whole = (v) => { if (v.d !== 1n) throw new Stop(`an index must be an integer, not ${text(v)}`); return Number(v.n); };
 
   class Stop extends Error {
     constructor(message, condition = "defined") { super(message); this.condition = condition; }
   }
-  const LIMIT = 20000;
+  const LIMIT = 3000;
   const caught = (work) => { try { work(); return null; } catch (e) { if (!(e instanceof Stop)) throw e; return e; } };
 
   // --- expressions -------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ const aligncheck = (() => {
       case "truth": return e[1];
       case "name": return s.name(e[1], e[2]);
       case "entry": return s.entry(e[1], whole(value(e[2], s)), e[3]);
-      case "length": return Q(BigInt(e[1] === "out" ? s.out.length : (s.list(e[1]) || s.selection(e[1])).length));
+      case "length": return Q(BigInt((e[1] === "out" ? s.out : s.list(e[1]) || s.selection(e[1])).length));
       case "call": return functions[e[1]](e[2].map((x) => value(x, s)));
       case "minus": return neg(value(e[1], s));
       case "not": return !value(e[1], s);
@@ -77,19 +77,21 @@ const aligncheck = (() => {
         if (s.compared) s.compared.push(`${text(a)} ${e[1]} ${text(b)}`);
         return compare(e[1], a, b);
       }
-      case "is": { const r = s.out[whole(value(e[1], s))]; return r !== undefined && r.tag === e[2]; }
+      case "is": { const r = records(e[1], s)[whole(value(e[2], s))]; return r !== undefined && r.tag === e[3]; }
       case "field": {
-        const r = s.out[whole(value(e[1], s))];
-        const f = r && r.fields.find(([name]) => name === e[2]);
-        if (!f) throw new Stop(`there is no ${e[2]} in this record`);
+        const r = records(e[1], s)[whole(value(e[2], s))];
+        const f = r && r.fields.find(([name]) => name === e[3]);
+        if (!f) throw new Stop(`there is no ${e[3]} in this record`);
         return f[1];
       }
-      case "count": return Q(BigInt(s.out.filter((r) => r.tag === e[1]).length));
+      case "count": return Q(BigInt(records(e[1], s).filter((r) => e[2] === null || r.tag === e[2]).length));
       case "in": return s.selection(e[2]).includes(whole(value(e[1], s)));
       case "set": return gathered(e, s);
     }
     throw new Stop(`no such expression: ${e[0]}`);
   }
+
+  const records = (of, s) => (of === "out" ? s.out : s.selection(of)); // of the output, or what a call released
 
   function gathered([, how, count, body, index, over, where], s) {
     const [low, high] = Array.isArray(over) ? over.map((x) => whole(value(x, s))) : [0, s.list(over).length];
@@ -102,6 +104,7 @@ const aligncheck = (() => {
     }
     s.bound = outside;
     s.compared = noted;
+    if (how === "list") return found.map(([, v]) => v);
     if (how === "sum") return found.reduce((a, [, v]) => add(a, v), ZERO);
     if (how === "top" || how === "upto") {
       const wanted = whole(value(count, s));
@@ -118,11 +121,11 @@ const aligncheck = (() => {
   const keyOf = (name, index) => (index === null ? name : `${name}[${index}]`);
 
   class Run {
-    constructor(program, inputs, noise) {
-      Object.assign(this, { program, inputs, noise, variables: {}, draws: new Map(), steps: [], out: [], bound: {}, compared: [], loop: [], taken: 0 });
+    constructor(program, inputs, noise, called = null) {
+      Object.assign(this, { program, inputs, noise, called, calls: [], variables: {}, draws: new Map(), steps: [], out: [], bound: {}, compared: [], loop: [], taken: 0 });
     }
-    step() { if (++this.taken > LIMIT) throw new Stop("this takes too many steps"); }
-    name(ident) {
+    step() { if (++this.taken > LIMIT) throw new Stop("this takes too many steps", "unknown"); }
+    name(ident) { // the name of a list stands for it where a callee gets it
       for (const place of [this.bound, this.variables]) if (ident in place) return place[ident];
       if (this.draws.has(ident)) return this.draws.get(ident).value();
       if (ident in this.inputs) return this.inputs[ident];
@@ -192,6 +195,17 @@ const aligncheck = (() => {
         case "emit": {
           const fields = s.fields.map(([name, e]) => [name, value(e, this)]);
           this.note({ kind: "emit", line: s.line, label: "emit", shown: record({ tag: s.tag, fields }), record: { tag: s.tag, fields } });
+          return false;
+        }
+        case "call": {
+          const given = Object.fromEntries(s.arguments.map(([name, e]) => [name, value(e, this)]));
+          const count = this.calls.filter((call) => call.name === s.name).length;
+          const call = { name: s.name, key: `${s.name}${count ? `(${count + 1})` : ""}.`, given, use: this.program.uses[s.mechanism], loop: this.loop.join(" ") };
+          call.spent = value(call.use.spent, new Run(call.use, given, null));
+          this.calls.push(call);
+          call.records = this.called(call);
+          this.variables[s.name] = call.records;
+          this.note({ kind: "call", line: s.line, label: `${s.name} =`, shown: call.records.map(record).join(", ") || "nothing", call });
           return false;
         }
         case "while":
@@ -283,12 +297,34 @@ const aligncheck = (() => {
 
   // The runs, step by step; the cost; what the claim is for the output of D; and which conditions this pair violates.
   function replay(program, scenario) {
-    const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : number(x));
-    const all = (...parts) => Object.fromEntries(parts.flatMap((p) => Object.entries(p)).map(([k, v]) => [k, read(v)]));
-    const inputs = all(scenario.parameters, scenario.data), inputsPrime = all(scenario.parameters, scenario.data_prime);
-    const given = Object.fromEntries(Object.entries(scenario.noise).map(([k, v]) => [k, number(v)]));
-    const noise = (key) => given[key] || ZERO;
-    const d = new Run(program, inputs, (draw) => () => noise(draw.key)).go();
+    const given = read(scenario.noise);
+    return compared(program, aligned(program, read({ ...scenario.parameters, ...scenario.data }), read({ ...scenario.parameters, ...scenario.data_prime }), (key) => given[key] || ZERO));
+  }
+
+  const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : typeof x === "object" ? Object.fromEntries(Object.entries(x).map(([k, v]) => [k, read(v)])) : number(x));
+
+  // A callee on one side: it must come to its end. `noise` has its draws after the name of the call.
+  const within = (noise, call) => (key) => noise(call.key + key);
+  function executed(noise, call) {
+    const run = new Run(call.use, call.given, (draw) => () => within(noise, call)(draw.key), (inner) => executed(within(noise, call), inner)).go();
+    call.run = run;
+    if (run.ended !== null) throw new Stop(`${call.use.name}: ${run.ended.message}`, "calls");
+    return run.out;
+  }
+  // Why the theorem of a callee says nothing of what it gets on D and on D'.
+  const notCovered = (on, call) => Object.keys(call.given).find((n) => call.use.queries.every((q) => !q.names.includes(n)) && text(on.given[n]) !== text(call.given[n]))
+    || undeclared(call.use, on.given, call.given);
+
+  // The run on D, and that on D' with the aligned noise. Callees get the noise that their own alignments make of theirs.
+  function aligned(program, inputs, inputsPrime, noise) {
+    const d = new Run(program, inputs, (draw) => () => noise(draw.key), (call) => executed(noise, call)).go();
+    const calledAgain = (call) => {
+      const on = d.calls.find((other) => other.key === call.key);
+      if (!on || notCovered(on, call)) return executed(noise, call);
+      const { prime } = aligned(call.use, on.given, call.given, within(noise, call));
+      if (prime.ended !== null || text(prime.out.map(record)) !== text(on.records.map(record))) throw new Stop(`${call.use.name} releases something else with its aligned noise`, "unknown");
+      return prime.out;
+    };
     const shifts = new Map(), aheads = new Map(), open = new Set(), assumed = new Map();
     const once = (place, table, work) => {
       if (!table.has(place)) {
@@ -298,13 +334,13 @@ const aligncheck = (() => {
       }
       return table.get(place);
     };
-    const aligned = (key) => {
+    const moved = (key) => {
       const on = d.draws.get(key);
       if (!on || d.ended !== null) return noise(key);
       const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, on.environment, bound, noise, aheadAt(key));
       return add(on.value(), once(key, shifts, () => shiftOf(program, on, scopeWith)));
     };
-    const prime = new Run(program, inputsPrime, (draw) => () => aligned(draw.key));
+    const prime = new Run(program, inputsPrime, (draw) => () => moved(draw.key), calledAgain);
     // What a set gives on D', before the run comes to it. A selection that needs the very noise is taken as on D, which the output shows.
     const aheadOf = (name) => {
       if (name in prime.variables) return prime.variables[name];
@@ -320,9 +356,9 @@ const aligncheck = (() => {
     };
     const primeScope = (held) => Object.assign(Object.create(prime), {
       bound: {}, compared: null,
-      name(ident) { return ident in this.bound ? this.bound[ident] : ident in inputsPrime ? inputsPrime[ident] : program.drawn.includes(ident) ? aligned(ident) : held(ident); },
+      name(ident) { return ident in this.bound ? this.bound[ident] : ident in inputsPrime ? inputsPrime[ident] : program.drawn.includes(ident) ? moved(ident) : held(ident); },
       entry(base, index) {
-        if (!this.list(base) && program.drawn.includes(base)) return aligned(keyOf(base, index));
+        if (!this.list(base) && program.drawn.includes(base)) return moved(keyOf(base, index));
         const list = this.list(base) || held(base).map((i) => Q(BigInt(i)));
         if (!(index in list)) throw new Stop(`index ${index} is outside of ${base}`);
         return list[index];
@@ -336,8 +372,13 @@ const aligncheck = (() => {
     prime.go();
     const output = () => alignScope(program, d, inputs, inputsPrime, {}, {}, noise, primeScope(aheadOf));
     const claim = d.ended === null ? value(program.privacy, output()) : null;
+    return { d, prime, shifts, assumed, claim };
+  }
+
+  function compared(program, { d, prime, shifts, assumed, claim }) {
     let cost = ZERO, parted = null;
-    const violated = new Set([d, prime].flatMap((run) => (run.ended === null ? [] : [run.ended.condition])));
+    const ends = [d, prime].flatMap((run) => (run.ended === null ? [] : [run.ended]));
+    const undecided = ends.find((end) => end.condition === "unknown"), violated = new Set(ends.map((end) => end.condition));
     const rows = paired(d.steps, prime.steps).map(([left, right], n) => {
       const step = left || right;
       if (parted === null && (!left || !right || (step.kind === "test" && left.holds !== right.holds))) parted = n;
@@ -346,6 +387,12 @@ const aligncheck = (() => {
         const by = shifts.get(step.label);
         cost = add(cost, div(abs(by), d.draws.get(step.label).scale));
         Object.assign(row, { shift: text(by), cost: text(cost) });
+      }
+      if (step.kind === "call" && left && right) {
+        const alike = Object.entries(left.call.given).every(([n, v]) => text(v) === text(right.call.given[n])); // then it is free
+        cost = alike ? cost : add(cost, left.call.spent);
+        row.cost = text(cost);
+        if (parted === null && d.ended === null && notCovered(left.call, right.call)) violated.add("calls");
       }
       return row;
     });
@@ -362,17 +409,24 @@ const aligncheck = (() => {
     if (claim !== null && cmp(cost, claim) > 0) violated.add("cost");
     if (finished && !differs) for (const [name, value] of assumed) if (text(value) !== text(prime.variables[name])) violated.add("acyclic");
     return {
-      rows, parted, cost: text(cost), claim: claim === null ? null : text(claim), violated: [...violated].sort(),
+      rows, parted, cost: text(cost), claim: claim === null ? null : text(claim), violated: undecided ? [] : [...violated].sort(), undecided: undecided ? undecided.message : null,
       ended: [d, prime].map((run) => run.ended && run.ended.message), output: d.out.map(record), output_prime: prime.out.map(record),
-      draws: [...d.draws.values()].map((draw) => ({ key: draw.key, one_sided: draw.one_sided, step: draw.step && text(draw.step) })),
+      draws: drawsOf(d, ""),
     };
   }
 
+  // The draws of a run, with those of its callees, after the names of their calls.
+  const drawsOf = (run, before) => [
+    ...[...run.draws.values()].map((draw) => ({ key: before + draw.key, one_sided: draw.one_sided, step: draw.step && text(draw.step) })),
+    ...run.calls.flatMap((call) => (call.run ? drawsOf(call.run, before + call.key) : [])),
+  ];
+
   // Whether the inputs are as declared; a sentence where they are not.
-  function allowed(program, scenario) {
-    const read = (x) => (typeof x === "boolean" ? x : Array.isArray(x) ? x.map(read) : number(x));
-    const at = (data) => new Run(program, Object.fromEntries(Object.entries({ ...scenario.parameters, ...data }).map(([k, v]) => [k, read(v)])), null);
-    const [d, prime] = [at(scenario.data), at(scenario.data_prime)];
+  const allowed = (program, scenario) => undeclared(program, read({ ...scenario.parameters, ...scenario.data }), read({ ...scenario.parameters, ...scenario.data_prime }));
+
+  function undeclared(program, inputs, inputsPrime) {
+    for (const n of program.queries.flatMap((q) => q.names)) if (inputs[n].length !== inputsPrime[n].length) return `${n} has different lengths on D and on D'`;
+    const [d, prime] = [inputs, inputsPrime].map((each) => new Run(program, each, null));
     for (const run of [d, prime]) for (const [clause, said, name] of program.clauses) {
       const indices = name !== null && Array.isArray(run.inputs[name]) ? run.inputs[name].map((_, i) => i) : [0];
       for (const i of indices) {

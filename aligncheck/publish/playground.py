@@ -11,9 +11,10 @@ from typing import Any, Never, TypeAlias
 from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.contract import Contract, contract_of
 from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import gathered_in_full, names_in, renews, shifts_in, statements_in
-from aligncheck.meaning.interpreter import NoiseKey, value_text, variable_text
+from aligncheck.meaning.interpreter import NoiseKey, value_text
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.synthesis.runs import some_pairs
 from aligncheck.verdict import (
@@ -78,16 +79,16 @@ def _noise_key(text: str) -> NoiseKey:
 
 
 def program_document(source: Source, mechanism: n.Mechanism) -> Json:
-    """The tree of a mechanism. Raises NotPlayableError for what the interpreter does not know: calls, while
-    loops, draws by densities or on lattices, adjacencies that bound no single answer, roots and the like.
+    """The tree of a mechanism, with its callees. Raises NotPlayableError for what the interpreter does
+    not know: irrational numbers, draws by densities, claims in δ or ρ, public functions and the like.
     """
     return _Writer(source, mechanism).program()
 
 
 def scenario_document(scenario: Scenario) -> Json:
     """Inputs and noise, exact numbers as texts."""
-    if scenario.calls or scenario.functions:
-        raise NotPlayableError("calls")
+    if scenario.functions:
+        raise NotPlayableError("public functions")
 
     def shown(value: Any) -> Json:
         if isinstance(value, tuple):
@@ -98,7 +99,7 @@ def scenario_document(scenario: Scenario) -> Json:
         "parameters": {name: shown(value) for name, value in scenario.parameters},
         "data": {name: shown(value) for name, value in scenario.data},
         "data_prime": {name: shown(value) for name, value in scenario.data_prime},
-        "noise": {variable_text(key): shown(value) for key, value in scenario.noise},
+        "noise": {name: shown(value) for name, value in scenario.all_noise()},
     }
 
 
@@ -135,6 +136,7 @@ class _Writer:
             "privacy": self._expr(mechanism.privacy),
             "sets": {name: self._expr(e) for name, e in gathered_in_full(mechanism.body).items()},
             "drawn": sorted(drawn),
+            "uses": {use.name: self._callee(contract_of(use)) for use in mechanism.uses},
             "clauses": [
                 [self._expr(item.where), unparse_expr(item.where), self._list_of(item, item.where)]
                 for item in mechanism.inputs
@@ -157,6 +159,10 @@ class _Writer:
                 item.name: item.sort.value for item in mechanism.inputs if isinstance(item, n.Parameter)
             },
         }
+
+    def _callee(self, contract: Contract) -> Json:
+        called = _Writer(contract.source, contract.mechanism)
+        return {**called.program(), "spent": called._expr(contract.claim)}
 
     def _list_of(self, item: n.Input, where: n.Expr) -> str | None:
         """The list of whose indices a `where` clause speaks by `i`."""
@@ -228,8 +234,15 @@ class _Writer:
                     "body": self._block(body),
                     "line": self._line(test),
                 }
-            case n.Invoke():
-                _no("calls")
+            case n.Invoke(name=name, mechanism=mechanism, arguments=arguments):
+                given = [[each.name, self._expr(each.value)] for each in arguments]
+                return {
+                    "kind": "call",
+                    "name": name,
+                    "mechanism": mechanism,
+                    "arguments": given,
+                    "line": line,
+                }
             case n.Choose() | n.Logistic():
                 _no("draws by densities")
 
@@ -295,21 +308,19 @@ class _Writer:
                 return [op, self._exprs(args)]
             case n.Conditional(test=test, then=then, otherwise=otherwise):
                 return ["if", self._expr(test), self._expr(then), self._expr(otherwise)]
-            case n.OutIs(of="out", index=index, tag=tag):
-                return ["is", self._expr(index), tag]
-            case n.OutField(of="out", index=index, field=part):
-                return ["field", self._expr(index), part]
-            case n.OutCount(of="out", tag=tag):
-                return ["length", "out"] if tag is None else ["count", tag]
-            case n.OutIs() | n.OutField() | n.OutCount():
-                _no("calls")
+            case n.OutIs(of=of, index=index, tag=tag):
+                return ["is", of, self._expr(index), tag]
+            case n.OutField(of=of, index=index, field=part):
+                return ["field", of, self._expr(index), part]
+            case n.OutCount(of=of, tag=tag):
+                return ["count", of, tag]
             case n.Gather():
                 return self._gather(expr)
             case n.Member(index=index, selection=selection):
                 return ["in", self._expr(index), selection]
 
     def _gather(self, expr: n.Gather) -> Json:
-        if expr.function in (n.LISTING, n.LOG_SUM):
+        if expr.function == n.LOG_SUM:
             _no(f"`{expr.function}`")
         over = expr.over.base if isinstance(expr.over, n.Indices) else self._range(expr.over)
         count = None if expr.count is None else self._expr(expr.count)

@@ -128,7 +128,7 @@ addEventListener("DOMContentLoaded", () => {
     output: "the run on D' releases something else", cost: "the alignment costs more than the claim", support: "aligned noise leaves its support",
     scales: "a scale is not positive, or not the same on D and D'", draws: "the runs draw different numbers of variables",
     fresh: "a variable is drawn twice", defined: "something is undefined", acyclic: "a draw depends on its own aligned value",
-    unknown: "this page cannot tell what the aligned noise is",
+    calls: "a called mechanism gets on D' what its proof does not cover",
   };
 
   function show() {
@@ -140,6 +140,9 @@ addEventListener("DOMContentLoaded", () => {
     if (wrong !== null) {
       status.className = "wrong";
       status.textContent = `These are no neighbours as declared: ${wrong}. Nothing is claimed of them.`;
+    } else if (found.undecided !== null) {
+      status.className = "note";
+      status.textContent = `Nothing is said of this run: ${found.undecided}.`;
     } else if (found.violated.length) {
       status.className = "wrong";
       status.textContent = `Here the alignment fails: ${found.violated.map((c) => SAYS[c]).join("; ")}.`;
