@@ -64,11 +64,27 @@ class _LineGuard:
 
 def candidates(reading: ProgramReading, site: NoiseSite) -> list[LineChoice]:
     """The lines that may move a variable, none at all included, by rank."""
+    if site.family.coin:
+        return [LineChoice(0, ()), *(LineChoice(1, (line,)) for line in _turned(reading, site))]
     own = list(_OwnLines(reading, site).made())
     found: dict[Lines, int] = {}
     for rank, items in own:
         found[items] = min(rank, found.get(items, rank))
     return [LineChoice(rank, items) for items, rank in sorted(found.items(), key=lambda each: each[1])]
+
+
+def _turned(reading: ProgramReading, site: NoiseSite) -> Iterator[n.Shift]:
+    """A coin is turned over where an answer moves: the one at its own index, of a list."""
+    own = n.Name(site.name) if site.index is None else n.Index(site.name, site.index)
+    for group in reading.groups:
+        for x in group.names:
+            if group.vector and site.index is not None:
+                moves = n.Compare("!=", n.Index(x, site.index), n.Index(x, site.index, True))
+            elif group.vector:
+                continue
+            else:
+                moves = n.Compare("!=", n.Name(x), n.Name(x, True))
+            yield n.Shift(site.name, site.index, "=", n.Binary("-", ONE, own), moves)
 
 
 # --- values -------------------------------------------------------------------------------------------------
