@@ -225,6 +225,8 @@ SCOPE = [
     ("eta ~ Lap(1/eps)", "a, b ~ Lap(1)", "a, b"),
     ("eta ~ Lap(1/eps)", "(a, b) ~ Lap(1)", "(a, b)"),
     ("s = 0", "assume s > 0", "assume"),
+    ("s = 0", "s = repeat m(q = q) until s[0].v > 1", "repeat"),
+    ("s = 0", "repeat m(q = q)", "repeat"),
     ("s = 0", "trust s > 0", "trust"),
     ("s = 0", "fun next(x) : real", "fun"),
     ("  eta += 1", "  assume q[0] > 1\n  eta += 1", "assume"),

@@ -20,6 +20,7 @@ from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIE
 from aligncheck.language.syntax.wording.refused import (
     JOINT,
     REFUSED_STATEMENTS,
+    REPEAT,
     delta_fault,
     scope_fault,
 )
@@ -919,6 +920,8 @@ def _two_operands(stop: _Stop) -> SpecError | None:
     if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
         return None
     other = stop.written(stop.got)
+    if previous.text == "repeat":
+        return scope_fault(stop.source, stop.written(previous), REPEAT, previous.span)
     if other in ("then", "do") and stop.first in _HEADERS:
         return stop.fault("missing-colon", f"there is no `{other}`", help=f"write `{_OPENERS[stop.first]}`")
     if other in _WORDED:

@@ -58,7 +58,14 @@ REDRAW = (
     "noise that is drawn again until it fits has another distribution than the one that is written down",
     "draw once and `clip` what is released",
 )
+REPEAT = (
+    "a call that is made until a test of what it released holds costs twice its claim (Liu and Talwar 2019): "
+    "that is no alignment, and there is no rule for it yet",
+    "call it a fixed number of times, at its claim each (`for i in range(k):`), or test answers one by one, "
+    "as `above_threshold.dp` does",
+)
 REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
+    "repeat": REPEAT,
     **dict.fromkeys(
         ("assume", "trust", "assert", "axiom", "require", "requires"),
         (
