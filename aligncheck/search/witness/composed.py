@@ -203,7 +203,8 @@ class _Costs(MoreLines):
         """Lines of both runs: variables that are the same, and what was paid so far."""
         for x in self._changed(k):
             yield n.Compare("==", n.Name(x, True), n.Name(x))
-        yield from (n.Compare("<=", COST, bound) for bound in islice(self._paid_before(k), MANY))
+        paid = dict.fromkeys(self._paid_before(k))
+        yield from (n.Compare("<=", COST, bound) for bound in islice(paid, MANY))
         yield from (n.Compare("<=", DELTA, bound) for bound in self._deltas(k))
 
     def _paid_before(self, k: int) -> Iterator[n.Expr]:
@@ -263,23 +264,24 @@ class _Costs(MoreLines):
                     yield price(stmt)
 
     def _rounds(self, k: int, body: tuple[n.Stmt, ...]) -> list[n.Expr]:
-        """What a round may cost: all of it, or one of its calls."""
+        """What a round may cost: all of it, or one of its calls; or, if that changes, what is claimed."""
         single = [self._price(s) for s in self.inside[k] if isinstance(s, n.Invoke | n.Sample)]
         found = dict.fromkeys((_sum(self._of(body, self._price)), *single))
+        changing = {*self._changed(k), *walk.names_in(self._index(k))}
+        if any(walk.names_in(e) & changing for e in found):
+            found |= dict.fromkeys(walk.claimed_in(self.spec.claim)[:1])
         return [e for e in found if e != ZERO]
 
     def _grown(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
         """What the rounds so far cost, if one costs so much."""
         yield from self._counted(k, each)
-        loop, index = self.loops[k], self._index(k)
-        if not isinstance(loop, n.For):
-            return
+        index, counts = self._index(k), isinstance(self.loops[k], n.For)
         for group in self.groups:
             first = group.names[0]
             marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
             for seen in zip(*(self._seen(k, group, mark) for mark in marks), strict=True):
                 yield _sum(n.Conditional(test, each, ZERO) for test in seen)
-            if group.sensitivity is not None and group.adjacency.together:
+            if group.sensitivity is not None and group.adjacency.together and counts:
                 word = "squares" if group.adjacency.in_squares else "moved"
                 part = n.Index(f"${word}_{first}", index)
                 per = product((each, 1), (group.sensitivity, -1))
@@ -291,7 +293,8 @@ class _Costs(MoreLines):
         call gets, by its column, or by the group that it is sorted into.
         """
         index = self._index(k)
-        yield n.Compare("<", mark, index)
+        if isinstance(self.loops[k], n.For):
+            yield n.Compare("<", mark, index)
         calls = (s for s in self.inside[k] if isinstance(s, n.Invoke))
         for value in (resolved(a.value, self.defined) for s in calls for a in s.arguments):
             if not isinstance(value, n.Gather) or not isinstance(value.over, n.OverRange):
