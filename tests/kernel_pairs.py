@@ -3681,6 +3681,20 @@ PAIRS: tuple[Pair, ...] = (
         Witness((loop("alignment_cost <= (eps if $differing_z % m < j else 0)"),)),
         PART.replace("{}", "all"),
     ),
+    *(
+        Pair(
+            f"a_remainder_beside_a_call_{name}",
+            8,
+            spec(
+                *("a = c(y = x, k = 1, d = eps)", "emit done(v = p % 2)", "{}"),
+                more=f"  p : int where {clause}\n",
+            ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+            "pass",
+            "b = c(y = x, k = 1, d = eps)",
+            ("cost",),
+        )
+        for name, clause in (("of_more", "p >= 2"), ("of_less", "p <= -1"))
+    ),
     Pair(
         "what_no_answer_is_given_to",
         8,
