@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import Never
 
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source, Span
@@ -67,9 +66,6 @@ class _Tables:
             spec, inputs=inputs, body=body, align=align, claim=rewrite.claimed(spec.claim, self.expr)
         )
 
-    def _refuse(self, message: str, span: Span, advice: str) -> Never:
-        raise fault(self.source, "bad-table", message, span, help=advice)
-
     def _declared(self, item: n.Input) -> n.Input:
         if not isinstance(item, n.Queries) or item.table is None:
             return item
@@ -79,7 +75,13 @@ class _Tables:
             known = isinstance(size, n.Name) and (size.ident in whole or size.ident not in self.given)
             if not known and not (isinstance(size, n.Number) and size.value.denominator == 1):
                 advice = "write `queries[n][m]`, with `n : int` and `m : int` among the inputs"
-                self._refuse("the sizes of a table are whole inputs or numbers", size.span, advice)
+                raise fault(
+                    self.source,
+                    "bad-table",
+                    "the sizes of a table are whole inputs or numbers",
+                    size.span,
+                    help=advice,
+                )
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
         cells = n.Binary("*", rows, columns, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
@@ -98,7 +100,7 @@ class _Tables:
             advice = (
                 "declare a table as `q : queries[n][m]`; of draws `xi[i][j]` takes the width of the tables"
             )
-            self._refuse(f"`{name}[…][…]`: `{name}` is no table", span, advice)
+            raise fault(self.source, "bad-table", f"`{name}[…][…]`: `{name}` is no table", span, help=advice)
         return next(iter(widths))
 
     def _place(self, name: str, at: n.Expr) -> n.Expr:
@@ -136,7 +138,13 @@ class _Tables:
                 self.expr(row.index)
                 return self._width(x, e.span)
             case n.Index(base=x, index=at) if x in self.shapes and not _is_cell(at):
-                self._refuse(f"`{x}[…]` is a row of a table", e.span, f"read a cell: `{x}[i][j]`")
+                raise fault(
+                    self.source,
+                    "bad-table",
+                    f"`{x}[…]` is a row of a table",
+                    e.span,
+                    help=f"read a cell: `{x}[i][j]`",
+                )
             case n.Index(base=x, index=at):
                 at = (
                     walk.with_parts(at, tuple(map(self.expr, walk.parts_of(at))))
@@ -146,7 +154,13 @@ class _Tables:
                 return replace(e, index=self._place(x, at))
             case n.Gather(over=n.Indices(base=x) as over) if x in self.shapes:
                 if over.item is not None:
-                    self._refuse(f"`{over.item}` would be a row", e.span, "name the index alone: `j in q`")
+                    raise fault(
+                        self.source,
+                        "bad-table",
+                        f"`{over.item}` would be a row",
+                        e.span,
+                        help="name the index alone: `j in q`",
+                    )
                 e = replace(e, over=n.OverRange(ZERO, self.shapes[x][0], span=over.span))
         return walk.with_parts(e, tuple(map(self.expr, walk.parts_of(e))))
 
@@ -180,8 +194,12 @@ class _Tables:
             match stmt:
                 case n.For(over=n.OverQueries(base=x, item=row) as over) if x in self.shapes:
                     if row in self.used:
-                        self._refuse(
-                            f"`{row}` is a row, and something else", stmt.span, "give it another name"
+                        raise fault(
+                            self.source,
+                            "bad-table",
+                            f"`{row}` is a row, and something else",
+                            stmt.span,
+                            help="give it another name",
                         )
                     at = self._fresh(row) if stmt.index is None else stmt.index
                     inside = rewrite.statements(stmt.body, lambda s: self._in_row(s, row, x, at))
@@ -249,7 +267,13 @@ class _Tables:
             )
             if len({*bound}) < 2 or walk.names_in(e) & {*bound}:
                 usage = "each is an index of its own, and both stand together as `[i][j]`"
-                self._refuse(f"of `{x}[…][…]` a line speaks as a whole", line.span, usage)
+                raise fault(
+                    self.source,
+                    "bad-table",
+                    f"of `{x}[…][…]` a line speaks as a whole",
+                    line.span,
+                    help=usage,
+                )
             return e
 
         guard = None if line.guard is None else changed(line.guard)

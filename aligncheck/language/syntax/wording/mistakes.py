@@ -974,7 +974,8 @@ def _last_resort(stop: _Stop) -> SpecError:
         "$END": "the file ends too early",
         "DEDENT": "the block ends too early",
     }.get(stop.got.type, f"`{stop.written(stop.got)}` cannot stand here")
-    names = [text for terminal, text in _TERMINALS.items() if terminal in stop.expected]
+    expected = stop.expected - {"LSQB" if stop.previous is not None and stop.previous.type == "RSQB" else ""}
+    names = [text for terminal, text in _TERMINALS.items() if terminal in expected]
     if stop.wants_operand:
         names = ["an expression", *(each for each in names if each not in ("a name", "`(`"))]
     elif "NAME" not in stop.expected and any(each in stop.expected for each in _OPERATORS):
