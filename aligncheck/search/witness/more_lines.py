@@ -287,6 +287,7 @@ class MoreLines(Scans):
             inner = chain[-1]
             if inner in self._around(k):
                 yield from self._paid_by_list(line, draw, inner)
+                yield from self._paid_by_parts(line, draw, inner)
                 if line.guard is None and named(line.index or ZERO) in walk.names_in(cost):
                     one = line_costs.resolved(cost, {named(line.index or ZERO): n.Name(f"of_{inner}")})
                     over = n.OverRange(ZERO, self._index(inner))
@@ -296,6 +297,21 @@ class MoreLines(Scans):
                     yield _times(how, self._at_differing(cost, line, how))
             else:
                 yield from (_times(how, cost) for how in self._after(line, inner))
+
+    def _paid_by_parts(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
+        """What a line costs where a round leaves a part of the budget that it costs by: all rounds cost
+        what is gone of it.
+        """
+        fixed = replace(draw, args=tuple(line_costs.resolved(a, self.defined) for a in draw.args))
+        cost = line_costs.cost_of(self.spec, line, fixed)
+        for x in self._changed(k) if cost is not None else ():
+            parts = {_part_left(s) for s in self.inside[k] if isinstance(s, n.Assign) and s.name == x}
+            before = added_up.value_before(self.spec, self.loops[k], x)
+            part = parts.pop() if len(parts) == 1 else None
+            if part is not None and before is not None and cost is not None:
+                start = line_costs.resolved(before, self.defined)
+                gone = n.Binary("/", n.Binary("-", start, n.Name(x)), n.Number(1 - part))
+                yield line_costs.resolved(cost, {x: gone})
 
     def _paid_by_list(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         """What a line costs before a round where it reads lists that move on their own."""
@@ -465,3 +481,18 @@ def _sum(parts: Iterable[n.Expr]) -> n.Expr:
     for part in parts:
         whole = part if whole is None else n.Binary("+", whole, part)
     return ZERO if whole is None else whole
+
+
+def _part_left(stmt: n.Assign) -> Fraction | None:
+    """The part c < 1 of `x = c*x`, `x = x*c` or `x = x/d`."""
+    e, own = stmt.value, n.Name(stmt.name)
+    match e:
+        case n.Binary(op="*", left=left, right=n.Number(value=part)) if left == own:
+            pass
+        case n.Binary(op="*", left=n.Number(value=part), right=right) if right == own:
+            pass
+        case n.Binary(op="/", left=left, right=n.Number(value=by)) if left == own and by:
+            part = 1 / by
+        case _:
+            return None
+    return part if 0 < part < 1 else None
