@@ -220,7 +220,7 @@ class Judge:
             message = "" if isinstance(verdict, Error) else verdict.message
             raise _not_verified(source, use, name_of(verdict), message)
         told = verdict.witness
-        bounds = tuple(FieldBound(*each) for each in told.within)
+        bounds = tuple(FieldBound(*each) for each in told.within if not each[0].startswith("$"))
         known = replace(
             contract, mechanism=mechanism, verdict=name_of(verdict), length=told.length, bounds=bounds
         )

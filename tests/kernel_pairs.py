@@ -36,6 +36,17 @@ program
     emit w
 """
 
+TWO_RECORDS = """mechanism c
+input
+  y : query, sensitivity 1
+  d : real where d > 0
+privacy d
+program
+  emit w(v = 0)
+  emit {}(v = 0)
+"""
+ONE_W = Witness(callees={"c": Witness(within=(("$count_w", None, expression("2")),))})
+
 STEPS = """mechanism c
 input
   g : real where g > 0
@@ -1060,6 +1071,26 @@ PAIRS: tuple[Pair, ...] = (
         ("form",),
         callee="mechanism c\ninput\n  y : int queries, lattice 1, sensitivity 1\n  d : real where d > 0\n"
         "privacy d\nprogram\n  emit w(v = 0)\n",
+    ),
+    Pair(
+        "more_records_than_promised",
+        8,
+        _calling("c(y = x, d = eps)").replace("emit done", "emit done(v = a.count(w))"),
+        "u",
+        "w",
+        ("calls",),
+        ONE_W,
+        TWO_RECORDS,
+    ),
+    Pair(
+        "as_many_records_as_promised",
+        8,
+        _calling("c(y = x, d = eps)").replace("emit done", "eta ~ Lap({} - a.count(w))\n  emit done"),
+        "2",
+        "1",
+        ("scales",),
+        ONE_W,
+        TWO_RECORDS.replace("{}", "u"),
     ),
     Pair("an_argument_not_covered", 8, _calling("c(y = x, k = {}, d = eps)"), "1", "0", ("calls",)),
     Pair("a_call_that_costs", 8, _calling("c(y = x, k = 1, d = {}*eps)"), "1", "2", ("cost",)),

@@ -16,7 +16,7 @@ import z3
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner, bounds
-from aligncheck.kernel.state import Path, RecordList
+from aligncheck.kernel.state import Path
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
 from aligncheck.kernel.witness import Witness
@@ -85,7 +85,7 @@ class Calling(Runner):
             self.prove(path, "calls", stmt.span, text, actual.put(formula, 0))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
         self._charge(stmt, callee, [actual.put(each, 0) for each in callee.claimed], apart, path)
-        path.calls[stmt.name] = self._released(actual)
+        self._released(actual)
 
     def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], apart: Term, path: Path) -> None:
         """What a call costs with arguments that are apart: the ε that it claims, and its δ; or in ρ what it
@@ -250,18 +250,25 @@ class Calling(Runner):
 
     # --- what it released ---------------------------------------------------------------------------------
 
-    def _released(self, actual: Actual) -> RecordList:
-        """New symbols, the same on D and D', and what the callee's own proof tells of them in every run."""
+    def _released(self, actual: Actual) -> None:
+        """New symbols, the same on D and D', and what the callee's own proof tells of them in every run: how
+        many records there are, in all and with a tag (so many terms of a sum are 1), and what is in them.
+        """
         callee, path, r = actual.callee, actual.path, self.index("r")
         sorts = {f: symbol.range() for f, symbol in callee.inner.out.fields.items()}
         made = self.records(actual.stmt.name, callee.spec, sorts, lambda _: Held())
+        path.calls[actual.stmt.name] = made
         path.fact(Kind.RUN, made.length >= 0)
         if callee.length is not None:
             path.fact(Kind.RUN, made.length == actual.put(callee.length, 0))
         inside = both(r >= 0, r < made.length)
         path.fact(Kind.RUN, implies(inside, made.tagged(r, made.tags)), (r,))
-        for f, low, high in (each for each in callee.within if each[0] in made.fields):
-            ends = (None if e is None else actual.put(e, 0) for e in (low, high))
-            for known in bounds(made.fields[f](r), *ends):
+        for f, low, high in callee.within:
+            ends = [None if e is None else actual.put(e, 0) for e in (low, high)]
+            for known in bounds(made.fields[f](r), *ends) if f in made.fields else ():
                 path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
-        return made
+            if f == "$records" or f.removeprefix("$count_") in made.tags:
+                tag = f.removeprefix("$count_") if f != "$records" else None
+                many = self.value(n.OutCount(tag, of=actual.stmt.name), self.program(actual.stmt, path))
+                for known in bounds(many, *ends):
+                    path.fact(Kind.RUN, known)

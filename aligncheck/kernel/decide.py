@@ -189,6 +189,8 @@ class Kernel(Inputs):
             scope = self.scope(Mode.CLAUSE, path, self.spec.span)
             goal = path.ghosts["$records"] == self.whole_number(self.witness.length, scope)
             self.prove(path, "output", self.spec.span, "how many records there are", goal)
+        for name in ("$records", *(f"$count_{tag}" for tag in self.out.tags)):
+            self.emitted(self.spec, name, path.ghosts[name], path)
         path.fact(Kind.TOLD, self.out.length == path.ghosts["$records"])
         for tag in self.out.tags:
             path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 import z3
 
@@ -292,7 +293,11 @@ class Evaluator(World):
             return records.length
         if tag in records.counts:
             return records.counts[tag]
-        raise Reject("language", e.span, "a count of records that the kernel does not keep")
+        zero, one = (n.Number(Fraction(x), span=e.span) for x in (0, 1))
+        is_tag = n.Conditional(n.OutIs(n.Name("$at"), tag, of), one, zero, span=e.span)
+        over = n.OverRange(zero, n.Call("len", (n.Name(of),), span=e.span), span=e.span)
+        total = self.gathered(n.Gather("sum", None, is_tag, "$at", over, None, span=e.span), scope)
+        return total.arg(0) if z3.is_app_of(total, z3.Z3_OP_TO_REAL) else total
 
     # --- operations ---------------------------------------------------------------------------------------
 

@@ -120,9 +120,9 @@ class Runner(Choosing):
         path.ghosts[counted] = path.ghosts[counted] + 1
         path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
 
-    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
-        """That a number in a record is within the bounds that callers may use."""
-        scope, text = self.scope(Mode.CLAUSE, path, stmt.span), f"{stmt.tag}.{name} is within its bounds"
+    def emitted(self, stmt: n.Node, name: str, value: Term, path: Path) -> None:
+        """That a number in a record, or a number of records, is within the bounds that callers may use."""
+        scope, text = self.scope(Mode.CLAUSE, path, stmt.span), f"{name} is within its bounds"
         for _, low, high in (each for each in self.witness.within if each[0] == name):
             ends = (None if e is None else self.number(e, scope) for e in (low, high))
             for goal in bounds(value, *ends):

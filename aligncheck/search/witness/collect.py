@@ -123,7 +123,7 @@ class Collector(Kernel):
                 self.found.lines[f] = self.found.said[id(f.formula)][1]
         return facts
 
-    def emitted(self, stmt: n.Emit, name: str, value: Term, path: Path) -> None:
+    def emitted(self, stmt: n.Node, name: str, value: Term, path: Path) -> None:
         """Asks for each bound by itself."""
         facts = tuple(f for f in path.facts if f.kind is Kind.RUN)
         for at, (field_name, low, high) in enumerate(self.witness.within):

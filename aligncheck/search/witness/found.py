@@ -122,26 +122,47 @@ def with_promises(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witnes
     length = _length(stretches, records[0]) if len(records) == 1 else None
     ends: list[tuple[n.Expr | None, n.Expr | None]] = [(n.Number(Fraction(0)), None)]
     ends += [(None, end) for end in _numbers(spec)]
-    fields = sorted({f.name for s in statements_in(spec.body) if isinstance(s, n.Emit) for f in s.fields})
-    within = tuple((f, low, high) for f in fields for low, high in ends)
+    emits = [s for s in statements_in(spec.body) if isinstance(s, n.Emit)]
+    counts = dict.fromkeys(("$records", *(f"$count_{s.tag}" for s in emits)))
+    fields = [*sorted({f.name for s in emits for f in s.fields}), *(counts if length is None else ())]
+    most = [(None, n.Binary("+", end, n.Number(Fraction(1)))) for end in _numbers(spec)]
+    within = tuple((f, low, high) for f in fields for low, high in (most if f.startswith("$") else ends))
+    witness, old = _counting(spec, witness, list(counts)), witness
     symbols = Symbols()
     try:
         made = collected(spec, replace(witness, within=within, length=None), symbols)
         sieve = Sieve(collected=made, effort=effort)
         wanted = [(-1, "within", at) for at in range(len(within))]
         asked = {line for a in made.arrivals for line in a.goals}
-        sieve.kept = {line for a in made.arrivals for line in a.goals if line[1] != "within"}
+        new = {line for line in asked if line[1] == "early" and line[2] >= len(old.loops[line[0]].early)}
+        sieve.kept = {line for line in asked if line[1] != "within"} - new
+        sieve.add(new)
         sieve.add(line for line in wanted if line in asked)
+        witness = without(witness, new - sieve.kept)
         shown = [b for at, b in enumerate(within) if (-1, "within", at) in sieve.kept]
     finally:
         symbols.ctx.nodes.clear()
-    found = []
-    for f in fields:
+    found: list[tuple[str, n.Expr | None, n.Expr | None]] = [b for b in shown if b[0].startswith("$")]
+    for f in (f for f in fields if not f.startswith("$")):
         low = next((lo for name, lo, _ in shown if name == f and lo is not None), None)
         high = next((hi for name, _, hi in shown if name == f and hi is not None), None)
         if low is not None or high is not None:
             found.append((f, low, high))
     return replace(witness, within=tuple(found), length=length)
+
+
+def _counting(spec: n.Mechanism, witness: Witness, counts: list[str]) -> Witness:
+    """The witness with more early lines: how records are counted by the variables of loops."""
+    loops = []
+    stmts = (s for s in statements_in(spec.body) if isinstance(s, n.For | n.While))
+    for stmt, loop in zip(stmts, witness.loops, strict=True):
+        index = stmt.index if isinstance(stmt, n.For) else None
+        inside = (s.name for s in statements_in(stmt.body) if isinstance(s, n.Assign))
+        names = [n.Name(x) for x in dict.fromkeys((*([index] if index else ()), *inside))]
+        lines = (n.Compare(op, n.Name(c), x) for c in counts for x in names for op in ("==", "<="))
+        more = tuple(e for e in lines if e not in loop.early)
+        loops.append(replace(loop, early=(*loop.early, *more)))
+    return replace(witness, loops=tuple(loops))
 
 
 def _length(stretches: Stretches, records: n.Expr) -> n.Expr | None:

@@ -403,11 +403,21 @@ class MoreLines(Scans):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])
             yield self._index(k)
+            yield from self._told_by_calls(k)
         if line.guard is None:
             return
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
         options = [list(self._often(way, line, k)) for way in ways]
         yield from (_sum(each) for each in product(*options))
+
+    def _told_by_calls(self, k: int) -> Iterator[n.Expr]:
+        """In how many rounds so far a record of a call, that with the round's number, had a tag."""
+        index, own = self._index(k), f"of_{k}"
+        tests = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
+        for part in (part for test in tests for part in all_of(test)):
+            if isinstance(part, n.OutIs) and part.of != "out" and part.index == index:
+                here = n.Conditional(replace(part, index=n.Name(own)), ONE, ZERO)
+                yield added_up.so_far(here, None, own, n.OverRange(ZERO, index))
 
     def _often(self, way: n.Expr, line: n.Shift, k: int) -> Iterator[n.Expr]:
         index, parts = self._index(k), all_of(way)
