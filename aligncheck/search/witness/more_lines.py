@@ -496,13 +496,10 @@ def _sum(parts: Iterable[n.Expr]) -> n.Expr:
 def _part_left(stmt: n.Assign) -> Fraction | None:
     """The part c < 1 of `x = c*x`, `x = x*c` or `x = x/d`."""
     e, own = stmt.value, n.Name(stmt.name)
-    match e:
-        case n.Binary(op="*", left=left, right=n.Number(value=part)) if left == own:
-            pass
-        case n.Binary(op="*", left=n.Number(value=part), right=right) if right == own:
-            pass
-        case n.Binary(op="/", left=left, right=n.Number(value=by)) if left == own and by:
-            part = 1 / by
-        case _:
-            return None
+    if not isinstance(e, n.Binary) or own not in (e.left, e.right):
+        return None
+    other = e.right if e.left == own else e.left
+    if not isinstance(other, n.Number) or not other.value or (e.op, e.right) == ("/", own):
+        return None
+    part = {"*": other.value, "/": 1 / other.value}.get(e.op, Fraction(1))
     return part if 0 < part < 1 else None
