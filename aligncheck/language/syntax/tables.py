@@ -28,7 +28,6 @@ from aligncheck.language.syntax import rewrite, walk
 
 CELL = "[]"
 """What stands for the two indices of a cell until the table is known: no name in a spec is this one."""
-ZERO = n.Number(Fraction(0))
 
 
 def cell(row: n.Expr, column: n.Expr, span: Span) -> n.Expr:
@@ -85,7 +84,10 @@ class _Tables:
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
         cells = n.Binary("*", rows, columns, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
-        says += [n.Compare(">=", size, ZERO, span=size.span) for size in item.table]
+        says += [
+            n.Compare(">=", size, n.Number(Fraction(0), span=size.span), span=size.span)
+            for size in item.table
+        ]
         says += [] if item.where is None else [item.where]
         return replace(item, where=n.Logic("and", tuple(says), span=item.span))
 
@@ -94,14 +96,14 @@ class _Tables:
     def _width(self, name: str, span: Span) -> n.Expr:
         """The width by which two indices of a name are read: of draws, that of all tables."""
         if name in self.shapes:
-            return self.shapes[name][1]
+            return replace(self.shapes[name][1], span=span)
         widths = dict.fromkeys(columns for _, columns in self.shapes.values())
         if name in self.given or len(widths) != 1:
             advice = (
                 "declare a table as `q : queries[n][m]`; of draws `xi[i][j]` takes the width of the tables"
             )
             raise fault(self.source, "bad-table", f"`{name}[…][…]`: `{name}` is no table", span, help=advice)
-        return next(iter(widths))
+        return replace(next(iter(widths)), span=span)
 
     def _place(self, name: str, at: n.Expr) -> n.Expr:
         """The index in the list for one or two indices."""
@@ -133,7 +135,7 @@ class _Tables:
         """An expression that is no argument of a call."""
         match e:
             case n.Call(function="len", args=(n.Name(ident=x),)) if x in self.shapes:
-                return self.shapes[x][0]
+                return replace(self.shapes[x][0], span=e.span)
             case n.Call(function="len", args=(n.Index(base=x) as row,)) if not _is_cell(row.index):
                 self.expr(row.index)
                 return self._width(x, e.span)
@@ -161,7 +163,7 @@ class _Tables:
                         e.span,
                         help="name the index alone: `j in q`",
                     )
-                e = replace(e, over=n.OverRange(ZERO, self.shapes[x][0], span=over.span))
+                e = replace(e, over=_from_zero(self.shapes[x][0], over.span))
         return walk.with_parts(e, tuple(map(self.expr, walk.parts_of(e))))
 
     def _argument(self, e: n.Expr) -> n.Expr:
@@ -203,7 +205,7 @@ class _Tables:
                         )
                     at = self._fresh(row) if stmt.index is None else stmt.index
                     inside = rewrite.statements(stmt.body, lambda s: self._in_row(s, row, x, at))
-                    rounds = n.OverRange(ZERO, self.shapes[x][0], span=over.span)
+                    rounds = _from_zero(self.shapes[x][0], over.span)
                     return replace(stmt, index=at, over=rounds, body=inside)
             return stmt
 
@@ -227,7 +229,7 @@ class _Tables:
                     return n.Index(table, n.Name(at, span=e.span), e.primed, span=e.span)
                 case n.Gather(over=n.Indices(base=x) as over) if x == row:
                     whole = n.Call("len", (n.Index(table, n.Name(at)),), span=over.span)
-                    return replace(e, over=n.OverRange(ZERO, whole, span=over.span))
+                    return replace(e, over=_from_zero(whole, over.span))
             return e
 
         match stmt:
@@ -293,9 +295,13 @@ def _names(stmt: n.Stmt) -> Iterator[str]:
             pass
 
 
+def _from_zero(high: n.Expr, span: Span) -> n.OverRange:
+    return n.OverRange(n.Number(Fraction(0), span=span), replace(high, span=span), span=span)
+
+
 def over_row(row: n.Index) -> n.OverRange:
     """The columns of a row."""
-    return n.OverRange(ZERO, n.Call("len", (row,), span=row.span), span=row.span)
+    return _from_zero(n.Call("len", (row,), span=row.span), row.span)
 
 
 def row_loop(
