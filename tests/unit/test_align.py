@@ -115,6 +115,12 @@ def test_candidates_do_not_depend_on_names() -> None:
     assert made[0] == made[1]
 
 
+def test_a_coin_is_turned_over_where_an_answer_moves() -> None:
+    reading = ProgramReading(parse(read_source(str(SPECS / "randomized_response.dp"))))
+    texts = [unparse_alignment(each.items) for each in candidates(reading, reading.sites["lie"])]
+    assert [" ".join(text.split()) for text in texts] == ["", "lie = 1 - lie when x != x'"]
+
+
 def test_stored_runs_are_runs_of_neighbours() -> None:
     pairs = some_pairs(parse(read_source(str(SPECS / "noisy_max.dp"))), 20)
     assert len(pairs) == 20

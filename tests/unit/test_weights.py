@@ -8,7 +8,8 @@ import pytest
 
 from aligncheck.language.syntax.nodes import Binary, Call, Expr, Name, Number
 from aligncheck.language.syntax.unparse import unparse_expr
-from aligncheck.language.syntax.weights import factor_and_log, log_of
+from aligncheck.language.syntax.weights import factor_and_log, log_odds_of, log_of
+from aligncheck.search.witness.witness_json import expression
 
 A, B, X, Y = (Name(name) for name in "abxy")
 
@@ -44,3 +45,21 @@ def over(left: Expr, right: Expr) -> Expr:
 def test_factors_and_logarithms(weight: Expr, factor: str | None, log: str | None) -> None:
     found = [None if part is None else unparse_expr(part) for part in factor_and_log(log_of(weight))]
     assert found == [factor, log]
+
+
+@pytest.mark.parametrize(
+    ("p", "odds"),
+    [
+        ("1/(1 + exp(x))", "-x"),
+        ("1/(1 + exp(-x))", "x"),
+        ("exp(x)/(1 + exp(x))", "x"),
+        ("exp(x)/(exp(x) + exp(y))", "x - y"),
+        ("1/(1 + exp(x)) if b else exp(y)/(exp(y) + 1)", "-x if b else y"),
+        ("1/(2 + exp(x))", None),
+        ("a/(1 + a)", None),
+        ("1/(1 + exp(x)) if b else 1/3", None),
+    ],
+)
+def test_log_odds_of_chances(p: str, odds: str | None) -> None:
+    found = log_odds_of(expression(p))
+    assert (None if found is None else unparse_expr(found)) == odds

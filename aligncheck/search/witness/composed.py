@@ -190,6 +190,10 @@ class _Costs(MoreLines):
     def early(self, k: int) -> Iterator[n.Expr]:
         """Lines of every run: numbers that are never negative, besides those of all claims."""
         yield from super().early(k)
+        loop, index = self.loops[k], self._index(k)
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and isinstance(loop, n.For) and s.index == n.Name(loop.index or ""):
+                yield n.Compare("==", n.Name(f"$drawn_{s.name}"), index)
         for x in self._changed(k):
             yield n.Compare(">=", n.Name(x), ZERO)
         branches = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
