@@ -144,7 +144,9 @@ class _Given:
         self._chosen = iter(chosen)
 
     def draw(self, site: interpreter.DrawSite) -> Number:
-        """A `Noise`."""
+        """A `Noise`. A coin is chosen."""
+        if site.family.coin:
+            return Fraction(next(self._chosen, 0))
         value = next(self._noise, Fraction(0))
         if site.family.stepped:
             return exact.multiply(value, site.args[1])

@@ -228,6 +228,8 @@ class _Noise:
             size += Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
         if site.family.one_sided:
             size = abs(size) % 1 if site.family.bounded else abs(size)
+        if site.family.coin:
+            return size % 2
         match site.family.row.lattice:
             case Lattice.NONE:
                 return size * (site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0]))

@@ -206,7 +206,8 @@ def _noise(
         for index in (None,) if s.index is None else range(length + 2):
             size = unit * chance.choice(_FAR if chance.random() < 0.3 else _NEAR)
             value = size if grain is None else Fraction(round(size / grain)) * grain
-            yield (s.name, index), (abs(value) if s.family.one_sided else value)
+            value = abs(value) if s.family.one_sided else value
+            yield (s.name, index), (value % 2 if s.family.coin else value)
 
 
 def _grain(s: n.Sample, parameters: Inputs) -> Fraction | None:

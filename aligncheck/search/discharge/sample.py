@@ -193,7 +193,8 @@ def _noise(
             step = _step(draw, public)
             for index in (None,) if draw.index is None else range(length + 1):
                 value = random.choice(_VALUES) * step
-                found[draw.name, index] = abs(value) if draw.family.one_sided else value
+                value = abs(value) if draw.family.one_sided else value
+                found[draw.name, index] = value % 2 if draw.family.coin else value
     return tuple(found.items())
 
 
