@@ -757,12 +757,7 @@ def _declare_refute(commands: _Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("--expect", action="store_true", help="compare with the `expect refuted` lines")
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        metavar="S",
-        help="seconds to search each file (default: a number of steps, the same on every machine)",
-    )
+    _add_search_time(parser, "to search each file")
     parser.add_argument(
         "--jobs", type=_count, metavar="N", help="files to search at once (default: one per processor)"
     )
@@ -994,7 +989,7 @@ def _declare_align(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_align)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--write", action="store_true", help="put the alignment into the file")
-    _add_timeout(parser)
+    _add_search_time(parser, "to search")
 
 
 def _declare_claim(commands: _Commands) -> None:
@@ -1008,7 +1003,7 @@ def _declare_claim(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_claim)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--accuracy", action="store_true", help="print how far noise puts things off instead")
-    _add_timeout(parser)
+    _add_search_time(parser, "to search")
 
 
 def _declare_fix(commands: _Commands) -> None:
@@ -1022,7 +1017,7 @@ def _declare_fix(commands: _Commands) -> None:
     parser.set_defaults(carry_out=_fix)
     parser.add_argument("file", metavar="FILE", help="the spec")
     parser.add_argument("--write", action="store_true", help="put the first repair into the file")
-    _add_timeout(parser)
+    _add_search_time(parser, "to search")
 
 
 def _declare_tune(commands: _Commands) -> None:
@@ -1039,7 +1034,7 @@ def _declare_tune(commands: _Commands) -> None:
     parser.add_argument(
         "--over", metavar="NAME", help="the parameter, `where 0 < NAME < 1` (default: the scales themselves)"
     )
-    _add_timeout(parser)
+    _add_search_time(parser, "to search")
 
 
 def _declare_explain(commands: _Commands) -> None:
@@ -1127,6 +1122,11 @@ def _declare(commands: _Commands, name: str, *, summary: str, about: str, epilog
         epilog=epilog,
         formatter_class=_Help,
     )
+
+
+def _add_search_time(parser: _Parser, what: str) -> None:
+    said = f"seconds {what} (default: a number of steps, the same on every machine)"
+    parser.add_argument("--timeout", type=_seconds, metavar="S", help=said)
 
 
 def _add_timeout(parser: _Parser) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import time
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import GRACE, MEMORY, one_file, why_lost
 from aligncheck.commands.telling import tell
+from aligncheck.effort import Effort
 from aligncheck.language.files import opened
 from aligncheck.workers import Done, Supervision
 
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from aligncheck.synthesis.tune import BestScales, BestSplit
     from aligncheck.verdict import FileResult
 
+STEPS = 60_000
+"""Of an `Effort`, for a whole search: half a minute on a quiet machine, and the same outcome on any."""
+_PATIENCE = 600.0
+"""Seconds after which the clock ends what counts steps."""
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
 
@@ -36,7 +41,7 @@ class RefusedSpec:
     diagnostic: Diagnostic
 
 
-def align(path: str, *, timeout: float, write: bool) -> int:
+def align(path: str, *, timeout: float | None, write: bool) -> int:
     """Prints an `align` section with which the spec is verified, or writes it into the file. Returns 0; 2
     where there is no spec; 3 where none was found, which says nothing of privacy.
     """
@@ -92,7 +97,7 @@ def none_among(tried: int, ended: str) -> str:
     return f"none among {tried:,} alignments is verified{why}: the mechanism may still be private"
 
 
-def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment | RefusedSpec:
+def _align(job: tuple[str, float | None, SearchEffort]) -> FoundAlignment | NoAlignment | RefusedSpec:
     """In a worker."""
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
@@ -100,7 +105,7 @@ def _align(job: tuple[str, float, SearchEffort]) -> FoundAlignment | NoAlignment
 
     path, timeout, effort = job
     try:
-        return find_alignment(read_source(path), time.monotonic() + timeout, effort)
+        return find_alignment(read_source(path), Effort(timeout, STEPS), effort)
     except SpecError as error:
         return RefusedSpec(error.source, error.diagnostic)
 
@@ -143,12 +148,12 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
             return ()
 
 
-def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float) -> Answer:
+def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float | None) -> Answer:
     """What a function makes of a job in a process under limits. Raises CommandError where it makes nothing of
     it.
     """
     work: Supervision[Job, Answer] = Supervision(
-        function, [job], deadline=timeout + GRACE, jobs=1, memory=MEMORY
+        function, [job], deadline=(timeout or _PATIENCE) + GRACE, jobs=1, memory=MEMORY
     )
     with work as outcomes:
         ((_, outcome),) = outcomes
@@ -169,13 +174,17 @@ def refused(error: RefusedSpec) -> int:
 # --- claims and repairs -------------------------------------------------------------------------------------
 
 
-def claim(path: str, *, timeout: float) -> int:
+def claim(path: str, *, timeout: float | None) -> int:
     """Prints the least claim that the alignment of a spec proves. Returns 0; 2 where there is no spec; 3
     where none was found.
     """
     found = in_worker(_claim, (one_file(path), timeout), timeout)
     if isinstance(found, RefusedSpec):
         return refused(found)
+    if found.least is None and found.formulas:
+        others = (f"also `privacy {each}`, which is less for some inputs" for each in found.formulas[1:])
+        tell(f"privacy {found.formulas[0]}", *others, "", f"no multiple of `{found.claim}` is verified")
+        return 0
     if found.least is None:
         tell(f"no multiple of `{found.claim}` is verified with this alignment", error=True)
         return 3
@@ -196,7 +205,7 @@ def _together(found: LeastClaim) -> str:
     return several + ("; it grows with the number of answers" if "len(" in found.free[0] else "")
 
 
-def accuracy(path: str, *, timeout: float) -> int:
+def accuracy(path: str, *, timeout: float | None) -> int:
     """Prints bounds on what the noise of a spec does to its tests, selections and released numbers. Returns
     0; 2 where there is no spec, or no such formula.
     """
@@ -213,7 +222,7 @@ def accuracy(path: str, *, timeout: float) -> int:
     return 0
 
 
-def _accuracy(job: tuple[str, float]) -> Accuracy | RefusedSpec | str:
+def _accuracy(job: tuple[str, float | None]) -> Accuracy | RefusedSpec | str:
     """In a worker: why there is no formula."""
     from aligncheck.language.check import check
     from aligncheck.language.diagnostics import SpecError
@@ -240,7 +249,7 @@ def _least(found: LeastClaim) -> str:
     return dearest_text(replace(found.dearest, share=found.dearest.share / found.factor))
 
 
-def _claim(job: tuple[str, float]) -> LeastClaim | RefusedSpec:
+def _claim(job: tuple[str, float | None]) -> LeastClaim | RefusedSpec:
     """In a worker."""
     from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
@@ -248,12 +257,12 @@ def _claim(job: tuple[str, float]) -> LeastClaim | RefusedSpec:
 
     path, timeout = job
     try:
-        return least_claim(read_source(path), time.monotonic() + timeout)
+        return least_claim(read_source(path), Effort(timeout, STEPS))
     except SpecError as error:
         return RefusedSpec(error.source, error.diagnostic)
 
 
-def fix(path: str, *, timeout: float, write: bool) -> int:
+def fix(path: str, *, timeout: float | None, write: bool) -> int:
     """Prints repairs of a spec as diffs, each verified; writes the first one into the file. Returns 0; 2
     where there is no spec; 3 where no repair was found.
     """
@@ -278,7 +287,7 @@ def fix(path: str, *, timeout: float, write: bool) -> int:
     return 0
 
 
-def _fix(job: tuple[str, float]) -> tuple[Source, list[Repair] | None] | RefusedSpec:
+def _fix(job: tuple[str, float | None]) -> tuple[Source, list[Repair] | None] | RefusedSpec:
     """In a worker; None: verified as it is."""
     from aligncheck.judge import Judge
     from aligncheck.language.diagnostics import SpecError
@@ -287,17 +296,18 @@ def _fix(job: tuple[str, float]) -> tuple[Source, list[Repair] | None] | Refused
     from aligncheck.synthesis.repair import repairs
 
     path, timeout = job
-    deadline = time.monotonic() + timeout
+    effort = Effort(timeout, STEPS)
     try:
         source = read_source(path)
-        found = list(repairs(source, deadline))
-        holds = not found and verified(Judge(deadline, explain=False, search=False), source)
+        found = list(repairs(source, effort))
+        judge = Judge(math.inf, explain=False, search=False, limit=Effort(timeout, STEPS))
+        holds = not found and verified(judge, source)
         return source, None if holds else found
     except SpecError as error:
         return RefusedSpec(error.source, error.diagnostic)
 
 
-def tune(path: str, *, timeout: float, minimise: str, over: str | None) -> int:
+def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -> int:
     """Prints the value of a parameter, or the scales, that minimise the variance of `TAG.FIELD`. Returns 0; 1
     or 3 where the spec is not verified; 2 where there is no spec, or no such formula.
     """
@@ -325,7 +335,7 @@ def tune(path: str, *, timeout: float, minimise: str, over: str | None) -> int:
 
 
 def _tune(
-    job: tuple[str, float, str, str, str | None],
+    job: tuple[str, float | None, str, str, str | None],
 ) -> BestSplit | tuple[Source, BestScales] | RefusedSpec | str | int:
     """In a worker: why there is no formula, or the status of a verdict that is not VERIFIED."""
     from aligncheck.language.diagnostics import SpecError
@@ -336,14 +346,13 @@ def _tune(
     from aligncheck.verdict import Verified, exit_status
 
     path, timeout, tag, field, over = job
-    deadline = time.monotonic() + timeout
     try:
         source = read_source(path)
-        verdict = verify_source(source, Options(timeout=timeout, explain=False))
+        verdict = verify_source(source, Options(timeout=timeout or _PATIENCE, explain=False))
         if not isinstance(verdict, Verified):
             return exit_status(verdict)
         if over is None:
-            return source, best_scales(source, deadline, tag, field)
+            return source, best_scales(source, Effort(timeout, STEPS), tag, field)
         return best_split(verdict.mechanism, tag, field, over)
     except SpecError as error:
         return RefusedSpec(error.source, error.diagnostic)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
 
-from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -48,7 +47,9 @@ class CostOfRun:
 
 def verified(judge: Judge, source: Source) -> bool:
     """Whether a text is verified, with so many steps; what is no spec is not."""
-    judge = replace(judge, limit=Effort(steps=ONE_PROOF))
+    if judge.limit.is_over:
+        return False
+    judge = replace(judge, limit=judge.limit.part(steps=ONE_PROOF))
     try:
         return isinstance(judge.verdict(check(source, parse(source)), source), Verified)
     except SpecError:

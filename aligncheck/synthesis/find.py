@@ -2,13 +2,13 @@
 `judge`.
 
 An alignment that violates a condition on one pair of runs cannot be verified, so runs only save proofs: what
-is found is the first in the order that is verified. How much is tried is counted, not timed; the
-deadline only ends the search.
+is found is the first in the order that is verified. How much is tried is counted, not timed.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -96,10 +96,9 @@ class _Over(Exception):  # noqa: N818 - the end of the search, no error
 
 
 def find_alignment(
-    source: Source, deadline: float, effort: SearchEffort = FULL
+    source: Source, limit: Effort, effort: SearchEffort = FULL
 ) -> FoundAlignment | NoAlignment:
-    """An alignment of a spec, whatever its own `align` section says. `deadline` is a `time.monotonic()`
-    value.
+    """An alignment of a spec, whatever its own `align` section says.
 
     Raises SpecError for what is no spec, for calls of what is not VERIFIED, and, where nothing is found, for
     declarations that no inputs satisfy.
@@ -107,7 +106,7 @@ def find_alignment(
     bare = with_alignment(source, ())
     mechanism = only_pure(bare, check(bare, parse(bare)), "the search for alignments")
     start = time.monotonic()
-    search = _AlignmentSearch(bare, mechanism, deadline, effort)
+    search = _AlignmentSearch(bare, mechanism, limit, effort)
     try:
         found = search.run()
     except _Over as over:
@@ -120,12 +119,12 @@ def find_alignment(
 
 
 class _AlignmentSearch:
-    def __init__(self, source: Source, mechanism: n.Mechanism, deadline: float, effort: SearchEffort) -> None:
+    def __init__(self, source: Source, mechanism: n.Mechanism, limit: Effort, effort: SearchEffort) -> None:
         self.source = source
         self.effort = effort
         self.tally = SearchTally()
-        self.spent = Effort(deadline - time.monotonic(), effort.steps)
-        self.judge = Judge(deadline, explain=False, search=effort.learns, limit=self.spent)
+        self.spent = limit.part(steps=effort.steps)
+        self.judge = Judge(math.inf, explain=False, search=effort.learns, limit=self.spent)
         self.mechanism, _ = self.judge.with_callees(mechanism, source)
 
     def run(self) -> FoundAlignment | NoAlignment:

@@ -62,8 +62,14 @@ def simplified(parts: Iterable[n.Expr]) -> str:
     """The sum of formulas, as the text of a spec. Raises NoFormulaError."""
     import sympy
 
-    whole = sum((to_sympy(part) for part in parts), sympy.Integer(0))
-    return str(sympy.expand(sympy.cancel(sympy.together(whole)), deep=False))
+    return formula_text(sum((to_sympy(part) for part in parts), sympy.Integer(0)))
+
+
+def formula_text(formula: Any) -> str:
+    """A formula of SymPy as the text of a spec."""
+    import sympy
+
+    return str(sympy.expand(sympy.cancel(sympy.together(formula)), deep=False))
 
 
 def quotient(one: n.Expr, other: n.Expr) -> str:
@@ -73,8 +79,10 @@ def quotient(one: n.Expr, other: n.Expr) -> str:
     return str(sympy.cancel(to_sympy(one) / to_sympy(other)))
 
 
-def times(claim: n.Expr, factor: Fraction) -> str:
-    """A multiple of a claim."""
+def times(claim: n.Expr, factor: Any) -> str:
+    """A multiple of a claim: so many times (a Fraction) or, of a claim that is a formula, a formula times."""
+    if not isinstance(factor, Fraction):
+        return formula_text(factor * to_sympy(claim))
     number = n.Binary("/", n.Number(Fraction(factor.numerator)), n.Number(Fraction(factor.denominator)))
     multiple = n.Binary("*", number, claim)
     try:

@@ -6,7 +6,7 @@ A claim that a run exceeds is never tried, and none is given that has not been v
 
 from __future__ import annotations
 
-import time
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,6 +14,7 @@ from functools import partial, reduce
 from itertools import product
 from typing import TypeVar
 
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
@@ -63,12 +64,12 @@ class LeastClaim:
     free: tuple[str, ...]
 
 
-def least_claim(source: Source, deadline: float) -> LeastClaim:
-    """The least claim of the alignment that stands in a spec. `deadline` is a `time.monotonic()` value.
+def least_claim(source: Source, effort: Effort) -> LeastClaim:
+    """The least claim of the alignment that stands in a spec.
 
     Raises SpecError for what is no spec.
     """
-    judge = Judge(deadline, explain=False, search=False)
+    judge = Judge(math.inf, explain=False, search=False, limit=effort)
     mechanism, _ = judge.with_callees(
         only_pure(source, check(source, parse(source)), "the search for a claim"), source
     )
@@ -84,8 +85,9 @@ def least_claim(source: Source, deadline: float) -> LeastClaim:
     if runs and not mechanism.uses:
         reading = ProgramReading(mechanism)
         bounds = list(_bounds(mechanism, reading, runs))
-        judge = replace(judge, deadline=time.monotonic() + (deadline - time.monotonic()) / 2)
-        free = list(_forms(bounds, partial(_free, judge, source, reading)))
+        free = list(
+            _forms(bounds, partial(_free, replace(judge, limit=effort.share(1 / 2)), source, reading))
+        )
         known = [] if least is None else [least]
         for formula in _forms(bounds, partial(_by_scales, judge, source, reading)):
             if all(_ever_less(source, formula, other, runs) for other in [*known, *formulas]):
@@ -116,7 +118,7 @@ def _least_factor(
         return None
     while low + 1 < high:
         middle = (low + high) // 2
-        if time.monotonic() > judge.deadline:
+        if judge.limit.is_over:
             break
         low, high = (low, middle) if shown(options[middle]) else (middle, high)
     return options[high] if high < len(options) else Fraction(1) if holds else options[-1]
@@ -305,11 +307,11 @@ def _plus(one: n.Expr, other: n.Expr) -> n.Expr:
     return n.Binary("+", one, other)
 
 
-def moved_at_most(source: Source, deadline: float) -> dict[str, n.Expr] | None:
+def moved_at_most(source: Source, effort: Effort) -> dict[str, n.Expr] | None:
     """How far the alignment of a spec moves each variable in all, so that the sum of these over the scales is
     a claim that is verified for any scales; None where none was found.
     """
-    judge = Judge(deadline, explain=False, search=False)
+    judge = Judge(math.inf, explain=False, search=False, limit=effort)
     mechanism = check(source, parse(source))
     reading = ProgramReading(mechanism)
     bounds = list(_bounds(mechanism, reading, costs(mechanism)))

@@ -5,12 +5,14 @@ another claim; each verified as text.
 from __future__ import annotations
 
 import difflib
-import time
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
@@ -23,8 +25,8 @@ from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, shifts_in, statements_in, subexpressions
 from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
-from aligncheck.synthesis.formulas import times
-from aligncheck.synthesis.least import LeastClaim, least_claim
+from aligncheck.synthesis.formulas import NoFormulaError, formula_text, over_inputs, times, to_sympy
+from aligncheck.synthesis.least import LeastClaim, least_claim, moved_at_most
 from aligncheck.synthesis.put_in import with_claim
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
 from aligncheck.synthesis.runs import some_pairs
@@ -53,43 +55,47 @@ def diff(before: Source, after: Source) -> list[str]:
     return list(difflib.unified_diff(one, two, before.path, after.path, n=1, lineterm=""))
 
 
-def repairs(source: Source, deadline: float) -> Iterator[Repair]:
+def repairs(source: Source, effort: Effort) -> Iterator[Repair]:
     """Repairs, the least first: what only the proof lacks, then another test in the program, then more noise,
     then a larger claim. None where the spec is verified as it is.
 
     Raises SpecError for what is no spec.
     """
     mechanism = only_pure(source, check(source, parse(source)), "the search for repairs")
-    judge = Judge(deadline, explain=False, search=False)
+    judge = Judge(math.inf, explain=False, search=False, limit=effort)
     if verified(judge, source):
         return
     guarded = next(verified_changes(judge, _other_guards(source, mechanism)), None)
     if guarded is not None:
         yield guarded
         return
-    with_other = find_alignment(source, _part(deadline), _EFFORT)
+    with_other = find_alignment(source, effort.share(1 / 2), _EFFORT)
     if isinstance(with_other, FoundAlignment):
         yield Repair("another alignment", with_other.source)
         return
     yield from islice(verified_changes(judge, other_tests(source, mechanism)), 1)
-    found = least_claim(source, _part(deadline))
+    found = least_claim(source, effort.share(1 / 2))
     text = source
     if found.factor is not None:
         yield from islice(verified_changes(judge, _one_scale(source, mechanism)), 1)
     if found.factor is None:
+        by_formulas = list(formula_repairs(judge, source, mechanism, effort.share(1 / 2)))
+        yield from by_formulas
+        if by_formulas:
+            return
         relaxed = with_claim(source, times(mechanism.privacy, _RELAXED))
-        looser = find_alignment(relaxed, _part(deadline), _EFFORT)
+        looser = find_alignment(relaxed, effort.share(1 / 2), _EFFORT)
         if not isinstance(looser, FoundAlignment):
             return
         text = with_claim(looser.source, times(mechanism.privacy, Fraction(1)))
-        found = least_claim(text, _part(deadline))
+        found = least_claim(text, effort.share(1 / 2))
     yield from _by_factor(judge, text, found, "" if text is source else "another alignment, and ")
 
 
 def verified_changes(judge: Judge, changes: Iterator[Repair]) -> Iterator[Repair]:
     """Those that are verified. What a stored run rules out is not put to proof."""
     for change in islice(changes, _CHANGES):
-        if time.monotonic() > judge.deadline:
+        if judge.limit.is_over:
             return
         try:
             mechanism = check(change.source, parse(change.source))
@@ -160,11 +166,6 @@ def _one_scale(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
                     yield Repair(f"the scale of `{name}` {factor} times as large", made)
 
 
-def _part(deadline: float) -> float:
-    now = time.monotonic()
-    return now + (deadline - now) / 2
-
-
 def _by_factor(judge: Judge, text: Source, found: LeastClaim, also: str) -> Iterator[Repair]:
     if found.factor is None or found.text is None:
         return
@@ -174,9 +175,41 @@ def _by_factor(judge: Judge, text: Source, found: LeastClaim, also: str) -> Iter
     yield Repair(f"{also}the claim `{found.least}`", found.text)
 
 
-def with_scales(source: Source, factor: Fraction, name: str | None = None) -> Source:
-    """The text with every scale so many times as large, or those of one variable; families that have no scale
-    stay as they are.
+def formula_repairs(judge: Judge, source: Source, mechanism: n.Mechanism, effort: Effort) -> Iterator[Repair]:
+    """Where the cost is no multiple of the claim (it grows with a count): the scale of one variable so many
+    times as large that the others leave it enough, and the claim that is proved as it is.
+    """
+    moved = None if mechanism.uses or mechanism.most is not None else moved_at_most(source, effort)
+    if moved is None:
+        return
+    reading = ProgramReading(mechanism)
+    scales = {s.name: s.args[0] for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
+    try:
+        shares = {v: to_sympy(e) / to_sympy(over_inputs(reading, scales[v])) for v, e in moved.items()}
+        claim = to_sympy(mechanism.privacy)
+        factors = {v: share / (claim - sum(shares.values()) + share) for v, share in shares.items()}
+        scaled = [(v, f, with_scales(source, f, v)) for v, f in map(_cancelled, factors.items())]
+    except NoFormulaError:
+        return
+    for v, factor, made in scaled:
+        if factor.free_symbols and verified(judge, made):
+            yield Repair(f"the scale of `{v}` {factor} times as large", made)
+            break
+    whole = formula_text(sum(shares.values()))
+    looser = with_claim(source, whole)
+    if verified(judge, looser):
+        yield Repair(f"the claim `{whole}`", looser)
+
+
+def _cancelled(named: tuple[str, Any]) -> tuple[str, Any]:
+    import sympy
+
+    return named[0], sympy.cancel(named[1])
+
+
+def with_scales(source: Source, factor: Any, name: str | None = None) -> Source:
+    """The text with every scale so many times as large (a Fraction, or a formula of SymPy), or those of one
+    variable; families that have no scale stay as they are.
     """
     made = source.text
     drawn = [s for s in statements_in(parse(source).body) if isinstance(s, n.Sample)]

@@ -8,11 +8,13 @@ the claim because the spec is verified for every value of the parameter.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
 from aligncheck.language.check.scope import only_pure
@@ -110,7 +112,7 @@ class BestScales:
     source: Source
 
 
-def best_scales(source: Source, deadline: float, tag: str, field: str) -> BestScales:
+def best_scales(source: Source, effort: Effort, tag: str, field: str) -> BestScales:
     """The scales that minimise the variance of a released number.
 
     *Claim*: of all scales with `sum c_v/s_v = B` the sum of `w_v s_v^2` is least at
@@ -129,7 +131,7 @@ def best_scales(source: Source, deadline: float, tag: str, field: str) -> BestSc
     weights: dict[str, Fraction] = {}
     for sample, weight in _weights(reading, tag, field):
         weights[sample.name] = weights.get(sample.name, Fraction(0)) + weight
-    moved = None if mechanism.uses else moved_at_most(source, deadline)
+    moved = None if mechanism.uses else moved_at_most(source, effort)
     if moved is None:
         raise NoFormulaError("no claim by free scales was found, which the budget is split by")
     if not weights.keys() & moved.keys() or weights.keys() - moved.keys():
@@ -148,7 +150,7 @@ def best_scales(source: Source, deadline: float, tag: str, field: str) -> BestSc
     scales = {v: str(to_sympy(moved[v]) * whole / (named[v] * budget)) for v in parts}
     lines = [f"{names[v]} = {_root_text(root)}" for v, root in roots.items() if root != 1]
     text = _with_scales(source, mechanism, scales, lines)
-    if not verified(Judge(deadline, explain=False, search=False), text):
+    if not verified(Judge(math.inf, explain=False, search=False, limit=effort), text):
         raise NoFormulaError(
             f"the spec is not verified with the scales {_listed(scales)} where {_listed(lines)}"
         )

@@ -22,6 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from rewriting import renamed, reordered
 
+from aligncheck.commands.improve import STEPS
+from aligncheck.effort import Effort
 from aligncheck.expect import expectation_in
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -117,7 +119,7 @@ def searched(job: tuple[str, str]) -> SearchRow:
     signal.signal(signal.SIGPROF, _late)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        found = find_alignment(source, time.monotonic() + 20 * SECONDS, VARIANTS[variant])
+        found = find_alignment(source, Effort(20 * SECONDS, STEPS), VARIANTS[variant])
     except TimeoutError:
         found = NoAlignment(SearchTally(), "the time was over")
     signal.setitimer(signal.ITIMER_PROF, 0)

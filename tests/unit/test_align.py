@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import pytest
 from alignments import FOLDERS, paths_in, source_of
 
 from aligncheck.cli import main
-from aligncheck.commands.improve import none_among
+from aligncheck.commands.improve import STEPS, none_among
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
@@ -39,7 +39,7 @@ BEYOND = {"alg2"}
 
 
 def found(path: Path, effort: SearchEffort = FULL) -> FoundAlignment | NoAlignment:
-    return find_alignment(read_source(str(path)), time.monotonic() + 60, effort)
+    return find_alignment(read_source(str(path)), Effort(steps=STEPS), effort)
 
 
 def same_but_for_the_alignment(text: Source, path: Path) -> bool:
@@ -64,7 +64,7 @@ def test_an_alignment_is_found_for_every_verified_spec(exhaustive: bool) -> None
         for path in paths_in(folder):
             for variant in ("plain", "other"):
                 source = source_of(path, variant)
-                one = find_alignment(source, time.monotonic() + 240)
+                one = find_alignment(source, Effort(steps=STEPS))
                 if not isinstance(one, FoundAlignment) and holds(source):
                     missed.add(path.stem)
                 assert not isinstance(one, FoundAlignment) or holds(one.source)
@@ -148,7 +148,7 @@ expect verified
 @pytest.mark.parametrize("align", ["", "\nalign\n  eta += 0  # wrong\n", "\nalign\n"])
 def test_the_section_is_put_where_it_belongs_and_comments_stay(align: str) -> None:
     source = Source("m.dp", TEXT.format(align=align))
-    one = find_alignment(source, time.monotonic() + 30)
+    one = find_alignment(source, Effort(steps=STEPS))
     assert isinstance(one, FoundAlignment)
     for line in ("# who made it", "# one answer", "# noise", "# what it should come to"):
         assert line in one.source.text
@@ -180,4 +180,4 @@ def test_what_is_no_spec_gets_an_error(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["align", str(path)]) == 2
     assert "there is no `privacy`" in capsys.readouterr().err
     with pytest.raises(SpecError):
-        find_alignment(read_source(str(path)), time.monotonic() + 1)
+        find_alignment(read_source(str(path)), Effort(steps=STEPS))

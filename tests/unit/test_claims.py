@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from aligncheck.cli import main
 from aligncheck.commands import improve
+from aligncheck.commands.improve import STEPS
+from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -23,7 +26,14 @@ from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient,
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
-from aligncheck.synthesis.repair import Repair, other_tests, repairs, verified_changes, with_scales
+from aligncheck.synthesis.repair import (
+    Repair,
+    formula_repairs,
+    other_tests,
+    repairs,
+    verified_changes,
+    with_scales,
+)
 from aligncheck.synthesis.tune import best_split
 from aligncheck.verdict import FileResult, Verified
 
@@ -31,7 +41,7 @@ SPECS = Path(__file__).parents[2] / "specs"
 
 
 def least(source: Source) -> LeastClaim:
-    return least_claim(source, time.monotonic() + 60)
+    return least_claim(source, Effort(steps=STEPS))
 
 
 def spec(name: str) -> Source:
@@ -88,7 +98,7 @@ def test_a_claim_that_is_only_approached() -> None:
 
 
 def test_what_is_verified_needs_no_repair() -> None:
-    assert not list(repairs(spec("laplace"), time.monotonic() + 30))
+    assert not list(repairs(spec("laplace"), Effort(steps=STEPS)))
 
 
 def test_the_other_text_stays_where_scales_are_changed() -> None:
@@ -144,7 +154,7 @@ align
 
 def test_a_guard_is_repaired_by_the_one_word() -> None:
     before = Source("m.dp", WRONG_GUARD)
-    (repair,) = repairs(before, time.monotonic() + 60)
+    (repair,) = repairs(before, Effort(steps=STEPS))
     assert repair.what == "`z` moved when `out[j] is seen`"
     assert repair.source.text == WRONG_GUARD.replace("is not_seen", "is seen")
 
@@ -156,6 +166,17 @@ def test_a_test_of_the_program_is_repaired() -> None:
     repair = next(verified_changes(judge, other_tests(source, parse(source))))
     assert repair.what == "the test `hits >= m` in place of `hits > m`"
     assert repair.source.text == late.replace("hits > m", "hits >= m")
+
+
+def test_noise_that_does_not_grow_with_a_count_is_made_to() -> None:
+    right = WRONG_GUARD.replace("is not_seen", "is seen")
+    source = Source("m.dp", right.replace("4*m/e", "4/e"))
+    effort = Effort(steps=STEPS)
+    judge = Judge(math.inf, explain=False, search=False, limit=effort)
+    scale, claim = formula_repairs(judge, source, parse(source), effort)
+    assert scale.what == "the scale of `z` m times as large"
+    assert scale.source.text == right
+    assert claim.what == "the claim `e*m/2 + e/2`"
 
 
 def half_claimed() -> Source:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import statistics
-import time
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from aligncheck.cli import main
+from aligncheck.commands.improve import STEPS
+from aligncheck.effort import Effort
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
@@ -116,7 +117,7 @@ align
 
 def test_free_scales_are_those_of_a_numeric_minimum() -> None:
     """Under `3/a + 6/b = budget` the variance `a^2 + 2 b^2`, which is computed here by hand, is least."""
-    found = best_scales(Source("m", THRESHOLD), time.monotonic() + 60, "seen", "by")
+    found = best_scales(Source("m", THRESHOLD), Effort(steps=STEPS), "seen", "by")
 
     def variance(share: float) -> float:
         return (3 / share) ** 2 + 2 * (6 / (1 - share)) ** 2
@@ -132,7 +133,7 @@ def test_free_scales_split_the_sparse_vector_as_the_dissertation_does(exhaustive
     if not exhaustive:
         pytest.skip("the splits by theta are the same")
     path = str(PROJECT / "specs/svt_with_gap.dp")
-    found = best_scales(read_source(path), time.monotonic() + 60, "top", "gap")
+    found = best_scales(read_source(path), Effort(steps=STEPS), "top", "gap")
     for k in (1, 2, 7):
         y = (1 / (4 * k**2)) ** (1 / 3)
         scale = eval(dict(found.scales)["eta"], {"k": k, "eps": 1, "y_eta": y})
