@@ -124,15 +124,15 @@ def _witness(
 
 
 def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:
-    """Values for what is declared beside logarithms: a δ of 1/2, and 1 for the rest."""
+    """Values for what is declared beside logarithms: 1/2 for a δ and in a logarithm, and 1 for the rest."""
     delta = walk.names_in(spec.claim.delta) if isinstance(spec.claim, n.Approximate) else frozenset()
     clauses = [i.where for i in spec.inputs if isinstance(i, n.Parameter) and i.where is not None]
-    spoken = [
-        e
+    logs = {
+        e: [p for p in walk.subexpressions(e) if isinstance(p, n.Call) and p.function == "ln"]
         for e in clauses
-        if any(isinstance(p, n.Call) and p.function == "ln" for p in walk.subexpressions(e))
-    ]
-    names = sorted({x for e in spoken for x in walk.names_in(e)})
+    }
+    delta |= {x for inside in logs.values() for p in inside for x in walk.names_in(p)}
+    names = sorted({x for e, inside in logs.items() if inside for x in walk.names_in(e)})
     return tuple((x, Fraction(1, 2 if x in delta else 1)) for x in names)
 
 
