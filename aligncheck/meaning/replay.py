@@ -136,8 +136,10 @@ def _replayed(
     run_d_prime = alignment.run()
     steps = side_by_side(run_d, run_d_prime, alignment.shifts, alignment.unmoved, alignment.cost_of)
     cost = next((step.cost for step in reversed(steps) if step.cost is not None), ZERO)
-    claim = _value(alignment.claim) if isinstance(run_d.ended, interpreter.Finished) else None
-    most = _value(alignment.most) if isinstance(run_d.ended, interpreter.Finished) else None
+    # A claim with a δ or in ρ averages over runs: of one run it says nothing.
+    told_of_one = isinstance(run_d.ended, interpreter.Finished) and isinstance(mechanism.claim, nodes.Pure)
+    claim = _value(alignment.claim) if told_of_one else None
+    most = _value(alignment.most) if told_of_one else None
     parted = _parting(steps)
     pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
@@ -329,7 +331,7 @@ def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:
             yield BrokenCondition(Condition.SCALES, right.span, message)
             continue
         reason = interpreter.outside_support(right.family, right.args, right.value)
-        if reason is None and right.key[0] not in renewed:
+        if reason is None and right.key[0] not in renewed and isinstance(pair.mechanism.claim, nodes.Pure):
             reason = interpreter.moved_at_no_price(left, right.value)
         if reason is not None:
             yield BrokenCondition(Condition.SUPPORT, right.span, f"the aligned `{variable}`: {reason}")

@@ -24,6 +24,8 @@ _HEAVIER = 10
 """So many steps more count for a probability where a claim has a δ, or is in ρ: scales are irrational there,
 and noise has no closed form.
 """
+_RAREST = 1 << 16
+"""Binary digits of a probability, at the most."""
 _MANY = 200
 _PATIENCE = 4
 _SLOW = 0.5
@@ -135,10 +137,13 @@ class Meter:
 
 
 def logarithm(ball: Ball) -> float | None:
-    """ln P about; None where the enclosure is too wide to say even whether the event is possible."""
+    """ln P about; -inf where the event is impossible; None where the enclosure is too wide to say even
+    whether the event is possible, or it is so rare that numbers grow: in the tail of Gaussian noise there is
+    no end.
+    """
     if ball.is_zero:
         return -inf
-    if not ball.is_positive:
+    if not ball.is_positive or ball.upper.denominator.bit_length() > _RAREST:
         return None
     return _log((ball.lower + ball.upper) / 2)
 

@@ -19,7 +19,6 @@ from itertools import islice
 from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
-from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -104,7 +103,7 @@ def find_alignment(
     declarations that no inputs satisfy.
     """
     bare = with_alignment(source, ())
-    mechanism = only_pure(bare, check(bare, parse(bare)), "the search for alignments")
+    mechanism = check(bare, parse(bare))
     start = time.monotonic()
     search = _AlignmentSearch(bare, mechanism, limit, effort)
     try:

@@ -14,7 +14,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
 from aligncheck.synthesis.reading import (
     ONE,
     SELECTIONS,
@@ -284,7 +284,8 @@ def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
             ):
                 found.append(_difference(call.args[2], call.args[1]))
     if not found:
-        half = n.Binary("/", n.Binary("*", reading.mechanism.privacy, site.scale), TWO)
+        first, *_ = claimed_in(reading.mechanism.claim)
+        half = n.Binary("/", n.Binary("*", first, site.scale), TWO)
         found.append(half)
     return list(dict.fromkeys(found))
 

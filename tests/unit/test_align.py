@@ -87,6 +87,13 @@ def test_the_outcome_is_the_same_twice_and_without_stored_runs() -> None:
     assert unaided.tally.proofs > first.tally.proofs
 
 
+def test_an_alignment_is_found_for_a_claim_in_rho() -> None:
+    """Of which one run says nothing but what it releases: what the moves cost is for the proof."""
+    one = found(Path(__file__).parents[2] / "specs/delta/gauss_and_laplace.dp")
+    assert isinstance(one, FoundAlignment)
+    assert " ".join(unparse_alignment(one.items).split()) == "eta += x - x' xi += x - x'"
+
+
 def test_what_is_not_private_gets_no_alignment() -> None:
     one = found(SPECS / "broken/partial_sum_wrong_scale.dp", SHORT)
     assert isinstance(one, NoAlignment)

@@ -70,7 +70,11 @@ def only_pure(source: Source, mechanism: n.Mechanism, what: str) -> n.Mechanism:
     if isinstance(mechanism.claim, n.Pure):
         return mechanism
     raise fault(
-        source, "scope", f"{what} knows claims in ε only", mechanism.claim.span, help="write `privacy eps`"
+        source,
+        "scope",
+        f"{what} knows claims in ε only",
+        mechanism.claim.span,
+        help="`verify` proves this claim as it stands, and `refute` looks for a violation of it",
     )
 
 
