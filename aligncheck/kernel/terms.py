@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 
 import z3
 
+z3.z3.Z3_DEBUG = False  # as `python -O` does: what its wrapper asserts, Z3 refuses itself, in less time
+
 Term: TypeAlias = Any
 """A Z3 term; the library has no types of its own."""
 
