@@ -292,7 +292,8 @@ class _ModuleWriter:
         if self.callees:
             names = ", ".join(callee.class_name for callee in self.callees.values())
             self.used.add("Mechanism")
-            yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names},)"
+            names += "," if len(self.callees) == 1 else ""
+            yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names})"
         parts = (
             self._init,
             self._call,
