@@ -417,8 +417,6 @@ def _read(
         raise AnswersError(name, text + (rows if dimensions == 2 else ""))
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
-    if not len(given):
-        raise AnswersError(name, "is empty: it must hold at least one answer")
     _refuse_longer(name, len(given), entries)
     if labels is not None and len(labels) != len(given):
         raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")

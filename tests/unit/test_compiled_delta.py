@@ -73,3 +73,37 @@ def test_it_is_compiled_checked_run_and_charged(tmp_path: Path, capsys: pytest.C
     assert (told["currency"], told["delta"]) == ("epsilon and delta", {"claim": "d", "value": "1/1000"})
     assert main(["tune", str(tmp_path / "two.dp"), "--minimise", "value.value"]) == 2
     assert "the search for scales knows claims in ε only" in capsys.readouterr().err
+
+
+REST = """mechanism rest
+use each from "each.dp"
+input
+  q : queries, sensitivity 1, adjacency one
+  eps : real where eps > 0
+privacy eps delta 1/8
+program
+  a = each(q = q[1:], eps = eps)
+  emit so_many(n = len(a))
+align
+"""
+EACH = """mechanism each
+input
+  q : queries, sensitivity 1, adjacency one
+  eps : real where eps > 0
+privacy eps
+program
+  for i, answer in q:
+    eta[i] ~ Lap(1/eps)
+    emit value(answer + eta[i])
+align
+  eta[i] += q[i] - q'[i]
+"""
+
+
+def test_a_call_on_what_is_left_of_a_list_may_get_none_of_it(tmp_path: Path) -> None:
+    """How much is left follows from what was released, or from lengths: a run must not end there."""
+    for name, text in (("rest", REST), ("each", EACH)):
+        (tmp_path / f"{name}.dp").write_text(text, "utf-8")
+    aligncheck.compile(tmp_path / "rest.dp", tmp_path / "rest.py")
+    rest: Any = aligncheck.load(tmp_path / "rest.py")
+    assert [rest(eps=1)(answers).records[0].n for answers in ([1, 2, 3], [1], [])] == [2, 0, 0]

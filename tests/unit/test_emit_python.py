@@ -643,7 +643,6 @@ def test_parameters_outside_of_their_declaration(
 @pytest.mark.parametrize(
     ("answers", "message"),
     [
-        ([], r"`q` is empty"),
         ([1, "2"], r"`q\[1\]` must be a number, not a str"),
         ([[1], [2]], r"`q\[0\]` must be a number, not a list"),
         (np.ones((2, 2)), r"`q` must be one-dimensional, but has 2 dimensions"),

@@ -82,7 +82,7 @@ def test_an_object_runs_once(adaptive: Any) -> None:
 def test_what_is_refused_is_no_run(adaptive: Any) -> None:
     budget: Any = Budget(1)
     mechanism = adaptive(T=1, k=1, eps=1, budget=budget)
-    for wrong in ([], ["1"], np.ones((2, 2))):
+    for wrong in ([None, "1"], ["1"], np.ones((2, 2))):
         with pytest.raises(AnswersError):
             mechanism(wrong)
     assert (mechanism.spent, budget.remaining) == (0, 1)
