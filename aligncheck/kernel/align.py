@@ -400,9 +400,8 @@ class Aligner(Sets):
         """What averages over outputs cannot be told by them: where a claim is in δ or ρ a shift is a function
         of D, D' and draws that were made, none of what is released later.
         """
-        late = {t.decl().get_id() for each in self.late.values() for t in each} if self.averaged else set()
         for leaf, role in self.symbols.leaves(term) if self.averaged else ():
-            if isinstance(role, Told) or leaf.decl().get_id() in late:
+            if isinstance(role, Told) or leaf.decl().get_id() in self._looked_ahead():
                 text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
                 raise Reject("acyclic", place, text)
 
@@ -426,6 +425,10 @@ class Aligner(Sets):
             for part in term.children():
                 self.countable(part, place)
 
+    def _looked_ahead(self) -> set[int]:
+        """The symbols of what is computed later, in any run."""
+        return {t.decl().get_id() for each in self.late.values() for t in each}
+
     # --- what holds of complete runs -----------------------------------------------------------------------
 
     def everywhere_in_general(self, path: Path, ahead: bool = True) -> None:
@@ -436,21 +439,18 @@ class Aligner(Sets):
         lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
         sets = any(isinstance(e, n.Gather) for e in lines)
         modes = (Mode.ALIGN, Mode.TWIN) if sets else (Mode.LEVEL, Mode.LEVEL)
-        at, late = self.index("at"), {t.decl().get_id() for each in self.late.values() for t in each}
-        known = {x for x, *_ in path.twins}
-        for x in self.noise if ahead or not sets else ():
-            for run, mode in zip((0, 2), modes, strict=True):
+        at, known = self.index("at"), {x for x, *_ in path.twins}
+        for x in filter(self.indexed, self.noise if ahead or not sets else ()):
+            for run, mode in zip((0, 2), modes if x not in known else (), strict=False):
                 scope = replace(self.scope(mode, path, self.spec.span, (at,)), run=run, testing=True)
-                if self.indexed(x) and x not in known:
-                    shift = self.total(self.moves(x, at, scope))
-                    if not self._known_on_d(shift, late, run):
-                        continue
-                    drawn = self.noise[x].symbols
-                    moved = drawn[1](at) == drawn[run](at) + shift
-                    if run == 0:  # also where nothing is drawn, and nothing is read
-                        path.fact(Kind.WHOLE, moved, (at,))
-                    else:  # what is not drawn has no image that two runs share
-                        path.twins.append((x, at, moved))
+                shift, drawn = self.total(self.moves(x, at, scope)), self.noise[x].symbols
+                if not self._known_on_d(shift, self._looked_ahead(), run):
+                    continue
+                moved = drawn[1](at) == drawn[run](at) + shift
+                if run == 0:  # also where nothing is drawn, and nothing is read
+                    path.fact(Kind.WHOLE, moved, (at,))
+                else:  # what is not drawn has no image that two runs share
+                    path.twins.append((x, at, moved))
 
     def one_to_one(self, path: Path) -> None:
         """Two runs on D with one image and one output have the same draws."""
@@ -475,14 +475,12 @@ class Aligner(Sets):
         """
         at = self.index("at")
         scope = self.scope(Mode.LEVEL, path, self.spec.span, (at,))
-        fixed = {t.decl().get_id() for pair in self.late.values() for t in pair}
+        fixed = self._looked_ahead()
         for call, made in path.calls.items():
             if self.once(call):
                 known = (made.length.decl(), made.tag, *made.fields.values())
                 fixed |= {symbol.get_id() for symbol in known}
-        for x in self.noise:
-            if not self.indexed(x):
-                continue
+        for x in filter(self.indexed, self.noise):
             try:
                 moves = self.moves(x, at, scope)
             except Reject:

@@ -227,11 +227,7 @@ class Kernel(Inputs):
 
 def bounds_of(claim: n.Claim) -> tuple[n.Expr, ...]:
     """What a claim says of every output."""
-    match claim:
-        case n.Pure(epsilon=epsilon, most=most):
-            return (epsilon if most is None else most,)
-        case n.Approximate() | n.Concentrated():
-            return claimed_in(claim)
+    return (claim.most or claim.epsilon,) if isinstance(claim, n.Pure) else claimed_in(claim)
 
 
 def _settled(spec: n.Mechanism) -> frozenset[str]:

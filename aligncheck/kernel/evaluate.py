@@ -6,10 +6,10 @@ in that order: nothing is assumed of a value before it is shown to exist.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 
 import z3
 
@@ -27,15 +27,8 @@ SORTS: dict[n.Sort, tuple[str, Callable[[Term], bool]]] = {
     n.Sort.BOOL: ("a truth value", z3.is_bool),
 }
 """What a value of each sort is, and how Z3's terms tell."""
-OPERATIONS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
-COMPARISONS = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
+OPERATIONS = {"+": add, "-": sub, "*": mul}
+COMPARISONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 """No tree has other operators: see `form`."""
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
 ABOVE = "ln of the chance of a logistic number to be above 0"
