@@ -212,11 +212,8 @@ class Kernel(Inputs):
                     path.oblige("cost", most.span, text, limit <= bound)
                 return limit
             case n.Approximate(epsilon=epsilon, delta=delta):
-                text, bound, spent = (
-                    "the δ is within the claim",
-                    self._claimed(delta, path),
-                    path.ghosts["$delta"],
-                )
+                text, bound = "the δ is within the claim", self._claimed(delta, path)
+                spent = path.ghosts["$delta"]
                 if self.witness.rho is not None:
                     spent = spent + self._claimed(self.witness.slack or delta, path)
                 path.oblige("cost", delta.span, text, spent <= bound)

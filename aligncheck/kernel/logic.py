@@ -114,7 +114,7 @@ def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
 
 
 def fresh_solver(ctx: Any, rounds: int, limit: int) -> Any:
-    """For more than one round a solver that chooses cases by what the question needs. `SIMPLIFIED`: one round,
+    """For more than one round a solver that chooses cases by what the question needs. `SIMPLIFIED`: one round
     after all was simplified, which may take away terms that instances are made of.
     """
     if rounds == SIMPLIFIED:
