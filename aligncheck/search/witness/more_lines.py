@@ -224,7 +224,8 @@ class MoreLines(Scans):
         for up in self.flags(k):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
         chosen = dict.fromkeys(e for line in walk.shifts_in(self.spec.align) for e in chosen_by(line))
-        for place in chosen if any(tells_output(e) for e in chosen) else ():
+        keeps = isinstance(self.loops[k], n.While) or self._truths(k)
+        for place in chosen if keeps and any(tells_output(e) for e in chosen) else ():
             not_before = n.Unary("not", self._before(k, place))
             yield not_before
             yield from where_a_flag_is(self._truths(k), not_before)
