@@ -83,7 +83,8 @@ def times(claim: n.Expr, factor: Any) -> str:
     """A multiple of a claim: so many times (a Fraction) or, of a claim that is a formula, a formula times."""
     if not isinstance(factor, Fraction):
         return formula_text(factor * to_sympy(claim))
-    number = n.Binary("/", n.Number(Fraction(factor.numerator)), n.Number(Fraction(factor.denominator)))
+    whole, parts = (n.Number(Fraction(part)) for part in (factor.numerator, factor.denominator))
+    number = whole if factor.denominator == 1 else n.Binary("/", whole, parts)
     multiple = n.Binary("*", number, claim)
     try:
         return simplified([multiple])

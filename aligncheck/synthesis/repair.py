@@ -15,7 +15,6 @@ from typing import Any
 from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
-from aligncheck.language.check.scope import only_pure
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
@@ -61,7 +60,7 @@ def repairs(source: Source, effort: Effort) -> Iterator[Repair]:
 
     Raises SpecError for what is no spec.
     """
-    mechanism = only_pure(source, check(source, parse(source)), "the search for repairs")
+    mechanism = check(source, parse(source))
     judge = Judge(math.inf, explain=False, search=False, limit=effort)
     if verified(judge, source):
         return
@@ -74,6 +73,10 @@ def repairs(source: Source, effort: Effort) -> Iterator[Repair]:
         yield Repair("another alignment", with_other.source)
         return
     yield from islice(verified_changes(judge, other_tests(source, mechanism)), 1)
+    if not isinstance(mechanism.claim, n.Pure):
+        yield from islice(verified_changes(judge, _more_noise(source, mechanism)), 1)
+        yield from islice(verified_changes(judge, _looser_claims(source, mechanism.claim)), 1)
+        return
     found = least_claim(source, effort.share(1 / 2))
     text = source
     if found.factor is not None:
@@ -101,7 +104,9 @@ def verified_changes(judge: Judge, changes: Iterator[Repair]) -> Iterator[Repair
             mechanism = check(change.source, parse(change.source))
         except SpecError:
             continue
-        ruled_out = any(pair.breaks(mechanism) for pair in some_pairs(mechanism, _RUNS))
+        ruled_out = isinstance(mechanism.claim, n.Pure) and any(
+            pair.breaks(mechanism) for pair in some_pairs(mechanism, _RUNS)
+        )
         if not ruled_out and verified(judge, change.source):
             yield change
 
@@ -153,6 +158,28 @@ def _with_test(source: Source, old: n.Compare, new: n.Compare) -> Repair:
     text = source.text[: old.span.start] + unparse_expr(new) + source.text[old.span.end :]
     what = f"the test `{unparse_expr(new)}` in place of `{unparse_expr(old)}`"
     return Repair(what, Source(source.path, text))
+
+
+def _more_noise(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
+    """The noise of one variable, or all of it, by small factors."""
+    yield from _one_scale(source, mechanism)
+    for factor in _FACTORS:
+        yield Repair(f"scales {factor} times as large", with_scales(source, factor))
+
+
+def _looser_claims(source: Source, claim: n.Approximate | n.Concentrated) -> Iterator[Repair]:
+    """Small multiples of the δ, of the ε, or of the ρ."""
+    for text in _multiples(claim):
+        yield Repair(f"the claim `{text}`", with_claim(source, text))
+
+
+def _multiples(claim: n.Approximate | n.Concentrated) -> list[str]:
+    match claim:
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            more = [f"{unparse_expr(epsilon)} delta {times(delta, factor)}" for factor in _FACTORS]
+            return more + [f"{times(epsilon, factor)} delta {unparse_expr(delta)}" for factor in _FACTORS]
+        case n.Concentrated(rho=rho):
+            return [f"{times(rho, factor)} zcdp" for factor in _FACTORS]
 
 
 def _one_scale(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
@@ -214,7 +241,7 @@ def with_scales(source: Source, factor: Any, name: str | None = None) -> Source:
     made = source.text
     drawn = [s for s in statements_in(parse(source).body) if isinstance(s, n.Sample)]
     for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
-        if s.family.row.slope is Slope.SCALE and name in (None, s.name):
+        if s.family.row.slope is not Slope.CHANCE and name in (None, s.name):
             span = s.args[0].span
             made = made[: span.start] + times(s.args[0], factor) + made[span.end :]
     return Source(source.path, made)

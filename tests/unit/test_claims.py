@@ -179,6 +179,20 @@ def test_noise_that_does_not_grow_with_a_count_is_made_to() -> None:
     assert claim.what == "the claim `e*m/2 + e/2`"
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("later_output_in_a_guard", ["`xi` moved always"]),
+        (
+            "conversion_with_one_root",
+            ["scales 2 times as large", "the claim `2*(rho + sqrt(rho*ln(1/delta))) delta delta`"],
+        ),
+    ],
+)
+def test_claims_in_delta_and_rho_are_repaired(name: str, found: list[str]) -> None:
+    assert [each.what for each in repairs(spec(f"delta/broken/{name}"), Effort(steps=STEPS))] == found
+
+
 def half_claimed() -> Source:
     return with_section(spec("laplace"), "privacy", ["privacy eps/2  # claimed"])
 
