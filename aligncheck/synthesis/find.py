@@ -135,8 +135,7 @@ class _AlignmentSearch:
             return NoAlignment(self.tally, "it draws no noise")
         self.options = [list(self._legal(candidates(reading, reading.sites[name]))) for name in self.names]
         self.tally.lines = sum(map(len, self.options))
-        pure = isinstance(self.mechanism.claim, n.Pure)  # runs say nothing of other claims
-        self.pairs = some_pairs(self.mechanism, self.effort.pairs) if pure else []
+        self.pairs = some_pairs(self.mechanism, self.effort.pairs)
         one_way = [group for group in reading.groups if group.adjacency.one_way and group.vector]
         whole = list(exchanges(reading)) if any(s.family.upward for s in reading.sites.values()) else []
         if one_way or whole:

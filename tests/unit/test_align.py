@@ -55,14 +55,6 @@ def test_an_alignment_is_found_for_the_spec_without_its_own(path: Path) -> None:
     assert same_but_for_the_alignment(one.source, path)
 
 
-@pytest.mark.parametrize("name", ["gauss_then_choice", "hundred_measures", "sums_gauss_delta"])
-def test_an_alignment_is_found_for_claims_in_delta_and_rho(name: str) -> None:
-    path = SPECS / "delta" / f"{name}.dp"
-    one = found(path)
-    assert isinstance(one, FoundAlignment)
-    assert same_but_for_the_alignment(one.source, path)
-
-
 def test_an_alignment_is_found_for_every_verified_spec(exhaustive: bool) -> None:
     """Those in another form, too: without invariants and titles, with other names and in another order."""
     if not exhaustive:
