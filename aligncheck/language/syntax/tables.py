@@ -21,13 +21,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.language.diagnostics import fault
+from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 
 CELL = "[]"
 """What stands for the two indices of a cell until the table is known: no name in a spec is this one."""
+
+
+DECLARED = "declare a table as `q : queries[n][m]`; of draws `xi[i][j]` takes the width of the tables"
 
 
 def cell(row: n.Expr, column: n.Expr, span: Span) -> n.Expr:
@@ -74,22 +77,17 @@ class _Tables:
             known = isinstance(size, n.Name) and (size.ident in whole or size.ident not in self.given)
             if not known and not (isinstance(size, n.Number) and size.value.denominator == 1):
                 advice = "write `queries[n][m]`, with `n : int` and `m : int` among the inputs"
-                raise fault(
-                    self.source,
-                    "bad-table",
-                    "the sizes of a table are whole inputs or numbers",
-                    size.span,
-                    help=advice,
-                )
+                raise self._fault("the sizes of a table are whole inputs or numbers", size, advice)
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
         cells = n.Binary("*", rows, columns, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
-        says += [
-            n.Compare(">=", size, n.Number(Fraction(0), span=size.span), span=size.span)
-            for size in item.table
-        ]
+        zeros = (n.Number(Fraction(0), span=size.span) for size in item.table)
+        says += [n.Compare(">=", e, zero, span=e.span) for e, zero in zip(item.table, zeros, strict=True)]
         says += [] if item.where is None else [item.where]
         return replace(item, where=n.Logic("and", tuple(says), span=item.span))
+
+    def _fault(self, text: str, at: Span | n.Node, advice: str) -> SpecError:
+        return fault(self.source, "bad-table", text, at if isinstance(at, Span) else at.span, help=advice)
 
     # --- places ---
 
@@ -99,10 +97,7 @@ class _Tables:
             return replace(self.shapes[name][1], span=span)
         widths = dict.fromkeys(columns for _, columns in self.shapes.values())
         if name in self.given or len(widths) != 1:
-            advice = (
-                "declare a table as `q : queries[n][m]`; of draws `xi[i][j]` takes the width of the tables"
-            )
-            raise fault(self.source, "bad-table", f"`{name}[…][…]`: `{name}` is no table", span, help=advice)
+            raise self._fault(f"`{name}[…][…]`: `{name}` is no table", span, DECLARED)
         return replace(next(iter(widths)), span=span)
 
     def _place(self, name: str, at: n.Expr) -> n.Expr:
@@ -119,15 +114,8 @@ class _Tables:
         first: n.Expr = n.Binary("*", low, width, span=span)
         end = n.Binary("+", first, width) if high is None else n.Binary("*", high, width)
         over = n.OverRange(first, replace(end, span=span), span=span)
-        return n.Gather(
-            n.LISTING,
-            None,
-            n.Index(name, n.Name("part", span=span), span=span),
-            "part",
-            over,
-            None,
-            span=span,
-        )
+        entry = n.Index(name, n.Name("part", span=span), span=span)
+        return n.Gather(n.LISTING, None, entry, "part", over, None, span=span)
 
     # --- expressions ---
 
@@ -140,29 +128,12 @@ class _Tables:
                 self.expr(row.index)
                 return self._width(x, e.span)
             case n.Index(base=x, index=at) if x in self.shapes and not _is_cell(at):
-                raise fault(
-                    self.source,
-                    "bad-table",
-                    f"`{x}[…]` is a row of a table",
-                    e.span,
-                    help=f"read a cell: `{x}[i][j]`",
-                )
+                raise self._fault(f"`{x}[…]` is a row of a table", e, f"read a cell: `{x}[i][j]`")
             case n.Index(base=x, index=at):
-                at = (
-                    walk.with_parts(at, tuple(map(self.expr, walk.parts_of(at))))
-                    if _is_cell(at)
-                    else self.expr(at)
-                )
-                return replace(e, index=self._place(x, at))
+                return replace(e, index=self._place(x, self.expr(at)))
             case n.Gather(over=n.Indices(base=x) as over) if x in self.shapes:
                 if over.item is not None:
-                    raise fault(
-                        self.source,
-                        "bad-table",
-                        f"`{over.item}` would be a row",
-                        e.span,
-                        help="name the index alone: `j in q`",
-                    )
+                    raise self._fault(f"`{over.item}` would be a row", e, "name the index alone: `j in q`")
                 e = replace(e, over=_from_zero(self.shapes[x][0], over.span))
         return walk.with_parts(e, tuple(map(self.expr, walk.parts_of(e))))
 
@@ -185,8 +156,7 @@ class _Tables:
                 given = tuple(replace(a, value=self._argument(a.value)) for a in arguments)
                 return replace(stmt, arguments=given)
             case n.Sample(name=x, index=n.Call(function=n_cell) as at) if n_cell == CELL:
-                inside = walk.with_parts(at, tuple(map(self.expr, at.args)))
-                return rewrite.own(replace(stmt, index=self._place(x, inside)), self.expr)
+                return rewrite.own(replace(stmt, index=self._place(x, self.expr(at))), self.expr)
         return rewrite.own(stmt, self.expr)
 
     def _rows(self, body: Iterable[n.Stmt]) -> tuple[n.Stmt, ...]:
@@ -196,12 +166,8 @@ class _Tables:
             match stmt:
                 case n.For(over=n.OverQueries(base=x, item=row) as over) if x in self.shapes:
                     if row in self.used:
-                        raise fault(
-                            self.source,
-                            "bad-table",
-                            f"`{row}` is a row, and something else",
-                            stmt.span,
-                            help="give it another name",
+                        raise self._fault(
+                            f"`{row}` is a row, and something else", stmt, "give it another name"
                         )
                     at = self._fresh(row) if stmt.index is None else stmt.index
                     inside = rewrite.statements(stmt.body, lambda s: self._in_row(s, row, x, at))
@@ -257,8 +223,7 @@ class _Tables:
         """A line for `xi[i][j]`: one index c for every cell, where `[i][j]` is what the line speaks of."""
         bound = [e.ident for e in (row, column) if isinstance(e, n.Name) and e.ident not in self.given]
         if not bound:
-            inside = walk.with_parts(at, tuple(map(self.expr, at.args)))
-            line = replace(line, index=self._place(x, inside))
+            line = replace(line, index=self._place(x, self.expr(at)))
             return replace(line, value=self.expr(line.value), guard=line.guard and self.expr(line.guard))
         place = self._place(x, at)
         one = n.Name("_".join(dict.fromkeys(bound)), span=at.span)
@@ -269,13 +234,7 @@ class _Tables:
             )
             if len({*bound}) < 2 or walk.names_in(e) & {*bound}:
                 usage = "each is an index of its own, and both stand together as `[i][j]`"
-                raise fault(
-                    self.source,
-                    "bad-table",
-                    f"of `{x}[…][…]` a line speaks as a whole",
-                    line.span,
-                    help=usage,
-                )
+                raise self._fault(f"of `{x}[…][…]` a line speaks as a whole", line, usage)
             return e
 
         guard = None if line.guard is None else changed(line.guard)
