@@ -538,7 +538,6 @@ SORTS = [
     ("s = z[0]", "not-a-list", "z[0]"),
     ("s = 1|t = s[0]", "not-a-list", "s[0]"),
     ("s = len(T)", "not-a-list", "T"),
-    ("s = len(q[0])", "bad-table", "len(q[0])"),
     ("s = q[T]", "mismatched-sorts", "T"),
     ("s = q[k/2]", "mismatched-sorts", "k/2"),
     ("s = q[flag]", "mismatched-sorts", "flag"),
