@@ -21,7 +21,7 @@ from aligncheck.language.syntax.contract import Contract, FieldBound, contract_o
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
 from aligncheck.language.syntax.walk import has_coins
 from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_default, too_many_paths
-from aligncheck.search.relational.paths import TooManyPathsError
+from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
 from aligncheck.search.witness.sift import sifted

@@ -34,8 +34,8 @@ def load_stages() -> None:
     import aligncheck.judge
     import aligncheck.language.check.further
     import aligncheck.search.advice
-    import aligncheck.search.discharge.counterexamples
-    import aligncheck.search.discharge.exceeding  # noqa: F401 - else linters drop all
+    import aligncheck.search.failing.counterexamples
+    import aligncheck.search.failing.exceeding  # noqa: F401 - else linters drop all
     from aligncheck.language.syntax.grammar import grammar
     from aligncheck.meaning.exact import load
 
@@ -76,13 +76,6 @@ def certify_file(path: str, options: Options, mode: RunMode) -> Certification:
     """Reads and checks one spec and, where it is VERIFIED, the form of it that runs in a mode; bad input
     becomes the verdict ERROR. What this process did before does not change the certificate.
     """
-    from aligncheck.search.discharge.z3build import apart
-
-    with apart():
-        return _certify_file(path, options, mode)
-
-
-def _certify_file(path: str, options: Options, mode: RunMode) -> Certification:
     from aligncheck.judge import judge
     from aligncheck.language.check.further import checked
     from aligncheck.language.syntax.read import read_source

@@ -9,11 +9,6 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.relational.analysis import analyse
-from aligncheck.search.relational.ir import Sym, Term, atoms
-from aligncheck.search.relational.paths import Analysis, Segment
-from aligncheck.search.relational.theory import Theory
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of
 
 INPUTS = """
@@ -43,43 +38,6 @@ def mechanism(program: str, align: str = "", inputs: str = INPUTS, privacy: str 
     """The checked syntax tree."""
     source = spec(program, align, inputs, privacy)
     return check(source, parse(source))
-
-
-def paths_of(program: str, align: str = "", inputs: str = INPUTS) -> Analysis:
-    """Its cut points and paths."""
-    return analyse(Theory(mechanism(program, align, inputs)))
-
-
-def ways(analysis: Analysis) -> list[tuple[int, int | None]]:
-    """From where to where the paths lead."""
-    return sorted(
-        ((p.origin, p.target) for p in analysis.paths), key=lambda w: (w[0], w[1] is None, w[1] or 0)
-    )
-
-
-def only(analysis: Analysis, origin: int, target: int | None) -> Segment:
-    """The one path between two cut points."""
-    (found,) = [p for p in analysis.paths if (p.origin, p.target) == (origin, target)]
-    return found
-
-
-def symbol(analysis: Analysis, name: str) -> Sym:
-    """A symbol of a loop head, by its name."""
-    found = {
-        a
-        for cut in analysis.cuts
-        for pair in cut.fresh.values()
-        for a in atoms((pair.left, pair.right))
-        if a.name == name
-    }
-    (one,) = found
-    assert isinstance(one, Sym)
-    return one
-
-
-def normal(terms: tuple[Term, ...]) -> set[Term]:
-    """Terms in normal form."""
-    return {canonical(x) for x in terms}
 
 
 def verdict_of(source: Source, seconds: float = 20.0, explain: bool = True) -> Verdict:

@@ -104,7 +104,7 @@ class Path:
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""
-        return Path(**{f.name: copy(getattr(self, f.name)) for f in fields(self)})
+        return type(self)(**{f.name: copy(getattr(self, f.name)) for f in fields(self)})
 
     def fact(self, kind: Kind, formula: Term, variables: tuple[Term, ...] = ()) -> None:
         """Adds a fact, once."""

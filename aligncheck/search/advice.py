@@ -55,15 +55,10 @@ from aligncheck.language.syntax.walk import (
 from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
-from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.discharge.smt import Smt
 from aligncheck.search.record_places import misplaced, uneven_rounds
-from aligncheck.search.relational import ir
-from aligncheck.search.relational.spell import spell
-from aligncheck.search.relational.theory import Theory
 from aligncheck.search.small_changes import small_changes
 from aligncheck.search.witness.line_costs import resolved
-from aligncheck.search.witness.witness_json import expression
+from aligncheck.search.witness.totals import total
 
 _FACTORS = (
     Fraction(5, 4),
@@ -188,10 +183,7 @@ def _ties(mechanism: Mechanism, verified: Verified, effort: Effort) -> Iterator[
     scale, step = sample.args
     count: Expr = Call("len", (Name(over.base),)) if isinstance(over, Indices) else Name("n")
     delta = Binary("/", Binary("*", step, Binary("**", count, Number(Fraction(2)))), scale)
-    try:
-        text = spell(canonical(Theory(mechanism).input_term(delta, None)))
-    except KeyError:  # the scale is a variable of the program
-        text = unparse_expr(delta)
+    text = unparse_expr(total(delta).expression())
     yield (
         "with continuous noise, where no two values are equal, this alignment is verified; on this "
         f"lattice some two of them are equal with probability at most delta = {text} (VLDB paper, appendix "
@@ -405,21 +397,21 @@ def _other_claims(
     """The least multiple of the claim, and a parameter range, with which the mechanism is verified: those are
     tried of which the invariants show it, where there are any. No less is needed where the run costs as much.
     """
-    theory = Theory(mechanism)
-    for factor, larger, most in _larger_claims(theory, witness, failure.times):
+    for factor, larger, bound in _larger_claims(mechanism, witness, failure.times):
         if not effort.is_over:
-            privacy = mechanism.privacy if larger == theory.claim else _expression(larger)
-            bound = None if most is None else _expression(most)
+            same = total(larger) == total(mechanism.privacy)
+            privacy = mechanism.privacy if same else larger
             if verified(replace(mechanism, claim=Pure(privacy, bound)), effort, witness):
                 how = "needs" if factor is not None and factor == failure.times else "verified for"
-                yield f"{how} `privacy {unparse_expr(privacy)}{f' at most {_text(most)}' if most else ''}`"
+                most = "" if bound is None else f" at most {unparse_expr(bound)}"
+                yield f"{how} `privacy {unparse_expr(privacy)}{most}`"
                 break
     for parameter in mechanism.inputs:
         if (
             witness is not None
             and witness.loops
             and isinstance(parameter, Parameter)
-            and parameter.sort.value != ir.TermSort.BOOL.value
+            and parameter.sort is not nodes.Sort.BOOL
         ):
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
                 if effort.is_over:
@@ -436,73 +428,70 @@ def _restricted(mechanism: Mechanism, parameter: Parameter, op: str, bound: int)
     return replace(mechanism, inputs=tuple(narrower if i is parameter else i for i in mechanism.inputs))
 
 
-def _expression(term: ir.Term) -> Expr:
-    return expression(_text(term))
+Claims: TypeAlias = Iterator[tuple[Fraction | None, Expr, Expr | None]]
+"""Claims to try, each with its bound where the spec gives one, and with how many times the claim it is."""
 
 
-def _text(claim: ir.Term) -> str:
-    return spell(canonical(claim))
+def _times(claim: Expr, factor: Fraction) -> Expr:
+    return total(claim).times(factor).expression()
 
 
-def _larger_claims(
-    theory: Theory, witness: Witness | None, times: Fraction | None
-) -> Iterator[tuple[Fraction | None, ir.Term, ir.Term | None]]:
-    """Claims to try instead, the least ones first, each with its bound where the spec gives one, and with how
-    many times the claim it is. None is less than what a run was found to cost, so many `times` the claim.
-    """
-    claim, most = theory.claim, theory.most
+def _larger_claims(mechanism: Mechanism, witness: Witness | None, times: Fraction | None) -> Claims:
+    """The least ones first. None is less than what a run was found to cost, so many `times` the claim."""
+    claim, most = mechanism.privacy, mechanism.most
     if most is None:
         # A claim that leaves out the parameter by which the noise is scaled, or has the wrong sign.
-        yield from ((None, other, None) for other in _by_parameters(theory))
+        yield from ((None, other, None) for other in _by_parameters(mechanism))
     factors = [each for each in _FACTORS if times is None or each >= times]
     if times is not None and times.denominator <= _MOST_PARTS:
         factors = sorted({times, *factors})
     if witness is None:  # nothing tells beforehand what holds, and the kernel may think about it for long
-        yield None, ir.scaled(claim, Fraction(2)), None if most is None else ir.scaled(most, Fraction(2))
+        yield None, _times(claim, Fraction(2)), None if most is None else _times(most, Fraction(2))
     elif most is None:
-        yield from ((factor, ir.scaled(claim, factor), None) for factor in factors)
-        yield from ((None, canonical(ir.mul(claim, moved)), None) for moved in _sensitivities(theory))
-        yield from ((None, bound, None) for bound in _bounds_found(theory, witness))
+        yield from ((factor, _times(claim, factor), None) for factor in factors)
+        for moved in _sensitivities(mechanism):
+            yield None, (total(claim) * total(moved)).expression(), None
+        yield from ((None, bound, None) for bound in _bounds_found(mechanism, witness))
     else:
         if times is None:
-            yield from ((None, claim, ir.scaled(most, factor)) for factor in factors)
-        yield from ((factor, ir.scaled(claim, factor), ir.scaled(most, factor)) for factor in factors)
+            yield from ((None, claim, _times(most, factor)) for factor in factors)
+        yield from ((factor, _times(claim, factor), _times(most, factor)) for factor in factors)
 
 
-def _sensitivities(theory: Theory) -> Iterator[ir.Term]:
+def _sensitivities(mechanism: Mechanism) -> Iterator[Expr]:
     """How far the answers move, where parameters say it: noise that leaves it out costs so much more."""
-    for item in theory.mechanism.inputs:
+    parameters = {i.name for i in mechanism.inputs if isinstance(i, Parameter)}
+    for item in mechanism.inputs:
         if isinstance(item, Queries) and item.sensitivity is not None:
-            parameters = {i.name for i in theory.mechanism.inputs if isinstance(i, Parameter)}
             named = names_in(item.sensitivity)
             if named and named <= parameters:
-                yield theory.input_term(item.sensitivity, None)
+                yield item.sensitivity
 
 
-def _by_parameters(theory: Theory) -> Iterator[ir.Term]:
+def _by_parameters(mechanism: Mechanism) -> Iterator[Expr]:
     """Each positive real parameter in a scale of which the claim says nothing; the claim without its sign."""
-    body = tuple(statements_in(theory.mechanism.body))
+    body = tuple(statements_in(mechanism.body))
     scales = {name for s in body if isinstance(s, Sample) for e in s.args for name in names_in(e)}
-    said = names_in(theory.mechanism.privacy)
-    if isinstance(theory.mechanism.privacy, Unary):
-        yield ir.scaled(theory.claim, Fraction(-1))
-    for item in theory.mechanism.inputs:
+    said = names_in(mechanism.privacy)
+    if isinstance(mechanism.privacy, Unary):
+        yield _times(mechanism.privacy, Fraction(-1))
+    for item in mechanism.inputs:
         if isinstance(item, Parameter) and item.sort is nodes.Sort.REAL and item.name in scales - said:
-            yield theory.parameter(item.name)
+            yield Name(item.name)
 
 
-def _bounds_found(theory: Theory, witness: Witness) -> Iterator[ir.Term]:
+def _bounds_found(mechanism: Mechanism, witness: Witness) -> Iterator[Expr]:
     """Claims that the invariants suggest: a bound on the cost by counters, each counter at its own greatest
-    value.
+    value, without sizes of what may well be positive.
     """
-    smt, found = Smt(theory), list[Expr]()
-    stmts = [s for s in statements_in(theory.mechanism.body) if isinstance(s, For | While)]
+    found = list[Expr]()
+    stmts = [s for s in statements_in(mechanism.body) if isinstance(s, For | While)]
     for stmt, loop in zip(stmts, witness.loops, strict=True):
         greatest: dict[str, Expr] = {}
         for e in loop.early:
             if isinstance(e, Compare) and e.op in ("<=", "<"):  # `x + 1 <= n`: n at the end of the round
                 left = e.left.left if isinstance(e.left, Binary) and e.left.op == "+" else e.left
-                if isinstance(left, Name) and _public(e.right, theory):
+                if isinstance(left, Name) and _public(e.right, mechanism):
                     greatest[left.ident] = e.right
         if isinstance(stmt, For) and stmt.index is not None:
             over = stmt.over
@@ -512,31 +501,23 @@ def _bounds_found(theory: Theory, witness: Witness) -> Iterator[ir.Term]:
         for e in loop.invariants:
             if isinstance(e, Compare) and e.left == Name("alignment_cost"):
                 bound = resolved(e.right, greatest)
-                if _public(bound, theory):
+                if _public(bound, mechanism):
                     found.append(bound)
     for bound in sorted(found, key=lambda e: any(isinstance(part, Call) for part in subexpressions(e))):
-        yield canonical(signed(theory.input_term(bound, None), smt))  # first those without lengths
+        yield total(rewrite.bottom_up(bound, _without_size)).expression()  # first those without lengths
 
 
-def _public(e: Expr, theory: Theory) -> bool:
+def _without_size(e: Expr) -> Expr:
+    return e.args[0] if isinstance(e, Call) and e.function == "abs" else e
+
+
+def _public(e: Expr, mechanism: Mechanism) -> bool:
     """Whether an expression is made of parameters and of lengths."""
     if isinstance(e, Call) and e.function == "len":
         return True
     if isinstance(e, Name):
-        return isinstance(theory.inputs.get(e.ident), Parameter)
-    return not isinstance(e, Index | Gather) and all(_public(part, theory) for part in parts_of(e))
-
-
-def signed(term: ir.Term, smt: Smt) -> ir.Term:
-    """The term without sizes of what the declared ranges decide the sign of."""
-    sizes = [t for t in ir.subterms((term,)) if isinstance(t, ir.Fn) and t.name == "abs"]
-    return ir.substitute(
-        term, {t: ir.scaled(t.args[0], sign) for t in sizes if (sign := smt.sign(t.args[0]))}
-    )
-
-
-def _is_public(term: ir.Term) -> bool:
-    return all(isinstance(a, ir.Sym) and a.kind is ir.Nature.PARAMETER for a in ir.atoms((term,)))
+        return any(isinstance(i, Parameter) and i.name == e.ident for i in mechanism.inputs)
+    return not isinstance(e, Index | Gather) and all(_public(part, mechanism) for part in parts_of(e))
 
 
 def _other_adjacencies(mechanism: Mechanism) -> Iterator[tuple[Adjacency, Mechanism]]:

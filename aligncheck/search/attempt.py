@@ -44,13 +44,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
-from aligncheck.search.discharge.contradiction import contradiction, senseless
-from aligncheck.search.discharge.defaults import misplaced
-from aligncheck.search.relational.analysis import analyse
-from aligncheck.search.relational.hoist import hoisted
-from aligncheck.search.relational.maxima import UnsupportedError
-from aligncheck.search.relational.paths import TooManyPathsError
-from aligncheck.search.relational.theory import Theory
+from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
 from aligncheck.verdict import (
     AlignmentFails,
@@ -64,8 +58,8 @@ from aligncheck.verdict import (
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
     from aligncheck.search.advice import Verified
-    from aligncheck.search.discharge.counterexamples import FailingRun
-    from aligncheck.search.discharge.exceeding import Exceeding
+    from aligncheck.search.failing.counterexamples import FailingRun
+    from aligncheck.search.failing.exceeding import Exceeding
 
 SEARCH_STEPS = 15_000
 """How much is done to find a concrete violation."""
@@ -75,50 +69,25 @@ def attempt(mechanism: Mechanism, source: Source, effort: Effort, early: bool = 
     """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none."""
     if has_densities(mechanism.body):
         return Attempt(mechanism, source, effort)
-    try:
-        shown = _shown(hoisted(mechanism), effort) if early else None
-    except UnsupportedError:
-        shown = None
-    return Attempt(mechanism, source, effort, None, early, shown)
-
-
-def _refused(mechanism: Mechanism, source: Source) -> str | None:
-    """What would help a mechanism that the search for failing runs has no terms for. Raises SpecError."""
-    try:
-        refuse_contradiction(mechanism, source)
-    except UnsupportedError as error:
-        return error.advice or _CLAUSE_HELP
-    if has_densities(mechanism.body):
-        return None
-    try:
-        theory = Theory(hoisted(mechanism))
-        analyse(theory)
-        _ = theory.claim, theory.most  # which may speak of what there are no terms for
-    except TooManyPathsError as error:
-        raise too_many_paths(mechanism, source, error) from None
-    except UnsupportedError as error:
-        in_program = any(s.span.start <= error.span.start < s.span.end for s in mechanism.body)
-        return error.advice or (_OWN_ASSIGNMENT if in_program else "")
-    return None
+    shown = _shown(mechanism, effort) if early else None
+    return Attempt(mechanism, source, effort, early, shown)
 
 
 def _shown(mechanism: Mechanism, effort: Effort) -> FailingRun | None:
-    from aligncheck.search.discharge.counterexamples import shown_by_runs
+    from aligncheck.search.failing.counterexamples import shown_by_runs
 
     return shown_by_runs(mechanism, effort.part(steps=SEARCH_STEPS))
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is known of one mechanism before the kernel is asked. `unsupported` says what would help one that
-    the search for failing runs has no terms for; the kernel may have. A few runs were looked at if `early`;
+    """What is known of one mechanism before the kernel is asked. A few runs were looked at if `early`;
     `shown` is one that leaves nothing for the kernel to accept. `witness` is the last one that was tried.
     """
 
     mechanism: Mechanism
     source: Source
     effort: Effort
-    unsupported: str | None = None
     early: bool = False
     shown: FailingRun | None = None
     witness: Witness | None = None
@@ -136,43 +105,36 @@ class Attempt:
         Raises SpecError for contradictory `where` clauses (rule 2; where the kernel accepts, it has found
         inputs that satisfy them), and for clauses of the inputs that make no sense.
         """
-        unsupported = _refused(self.mechanism, self.source)
-        known = replace(self, unsupported=unsupported, witness=None if self._by_densities else witness)
+        refuse_contradiction(self.mechanism, self.source)
+        known = replace(self, witness=None if self._by_densities else witness)
         vars(known).update({k: v for k, v in vars(self).items() if k == "_by_runs"})
-        return known._judged(answer, search, verified)
+        return known._judged(answer, witness, search, verified)
 
-    def _judged(self, answer: Rejected, search: bool, verified: Verified | None) -> Verdict:
+    def _judged(self, answer: Rejected, witness: Witness, search: bool, verified: Verified | None) -> Verdict:
         """The same, once all is known."""
-        if self.unsupported is None:
-            _refuse_bad_clause(self.mechanism, self.source)
-            found = self._violation(answer) if search else None
-            if found is not None:
-                return self._fails(found, answer, verified)
+        _refuse_bad_clause(self.mechanism, self.source)
+        found = self._violation(answer, witness) if search else None
+        if found is not None:
+            return self._fails(found, answer, verified)
         return self._unknown(answer, verified)
 
-    def _violation(self, answer: Rejected) -> FailingRun | Exceeding | None:
+    def _violation(self, answer: Rejected, witness: Witness) -> FailingRun | Exceeding | None:
         """A confirmed violation, of the condition at which the kernel stopped if there is one."""
-        from aligncheck.search.discharge.counterexamples import find_violation
-        from aligncheck.search.discharge.exceeding import find_exceeding
+        from aligncheck.search.failing.counterexamples import find_violation
+        from aligncheck.search.failing.exceeding import find_exceeding
 
         first = condition_named(answer.condition)
         if self._by_densities:
             return find_exceeding(self.mechanism, first, self.effort)
-        named = hoisted(self.mechanism)  # with a name for each selection
         shown = None if self.early else self._by_runs
         first = first if shown is None else shown.condition
-        found = find_violation(named, first, self.effort.part(steps=SEARCH_STEPS))
+        found = find_violation(self.mechanism, witness, first, self.effort.part(steps=SEARCH_STEPS))
         return found if shown is None or (found is not None and found.condition is first) else shown
 
     @cached_property
     def _by_runs(self) -> FailingRun | None:
         """What a few runs violate, if no proof gets around it."""
-        if self._by_densities:
-            return None
-        try:
-            return _shown(hoisted(self.mechanism), self.effort)
-        except UnsupportedError:
-            return None
+        return None if self._by_densities else _shown(self.mechanism, self.effort)
 
     def hopeless(self) -> bool:
         """Whether a few runs leave nothing for the kernel to accept."""
@@ -193,7 +155,7 @@ class Attempt:
         verified: Verified | None,
     ) -> AlignmentFails:
         from aligncheck.search.advice import Failure, advice_for
-        from aligncheck.search.discharge.exceeding import Exceeding
+        from aligncheck.search.failing.exceeding import Exceeding
 
         times: Fraction | None = None
         if isinstance(found, Exceeding):
@@ -252,7 +214,7 @@ class Attempt:
         rewrite = rewrite_for(reason) if condition in (None, Condition.CALLS) else None
         if rewrite is not None:
             return rewrite
-        if condition is not Condition.COST or self.unsupported or self._by_densities:
+        if condition is not Condition.COST or self._by_densities:
             return self._help(condition, at)
         if reason.endswith("the claim is not negative"):
             return (
@@ -267,8 +229,6 @@ class Attempt:
         return f"the bound that was found is `{bound}` at the head of {loop}: the claim has to follow from it"
 
     def _help(self, condition: Condition | None, at: Span) -> str:
-        if self.unsupported:
-            return self.unsupported
         if self._by_densities and condition in (Condition.COST, Condition.DEFINED, None):
             return _DENSITY_HELP
         return _help(condition, self.mechanism, at)
@@ -525,12 +485,6 @@ _DENSITY_HELP = (
 )
 
 _BOUND_HELP = "what stands after `at most` has to be at least the claim, whatever is released"
-
-_CLAUSE_HELP = "a declaration takes no set: state it of each answer, `q[i]`, or of `len(q)`"
-
-_OWN_ASSIGNMENT = (
-    "give the maximum or the selection an assignment of its own, at the top level of the program"
-)
 
 _TOO_DIFFERENT = {
     Condition.COST: "an output exists whose density on D and on D' differs by more than the claim allows",

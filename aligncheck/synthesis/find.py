@@ -11,7 +11,6 @@ import heapq
 import math
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
@@ -25,7 +24,6 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.attempt import refuse_contradiction
-from aligncheck.search.relational.maxima import UnsupportedError
 from aligncheck.synthesis.dearest import ONE_PROOF
 from aligncheck.synthesis.put_in import with_alignment
 from aligncheck.synthesis.reading import ONE, ProgramReading
@@ -112,8 +110,7 @@ def find_alignment(
         found = NoAlignment(search.tally, str(over))
     search.tally.seconds = time.monotonic() - start
     if isinstance(found, NoAlignment):
-        with suppress(UnsupportedError):
-            refuse_contradiction(mechanism, bare)
+        refuse_contradiction(mechanism, bare)
     return found
 
 

@@ -24,7 +24,6 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
 from aligncheck.language.syntax.walk import shifts_in, statements_in
-from aligncheck.search.discharge.smt import Answer, Reply, Smt
 from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.fit import Proposals
 from aligncheck.search.witness.sieve import Sieve
@@ -70,11 +69,6 @@ def _gives(value: Any, *places: str) -> Callable[[Patch], None]:
             patch.setattr(place, lambda *_, **__: value)
 
     return sabotage
-
-
-def all_is_proved(patch: Patch) -> None:
-    """Whatever the search asks of its solver holds."""
-    patch.setattr(Smt, "implied", lambda *_, **__: Reply(Answer.VALID, None))
 
 
 def everything_is_proved(patch: Patch) -> None:
@@ -145,7 +139,6 @@ def nothing_is_refused(patch: Patch) -> None:
 SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
     "language.check": {"refuses nothing": nothing_is_refused},
     "search.attempt": {"sees no contradiction": _gives((), "aligncheck.search.attempt.contradiction")},
-    "search.discharge": {"all is proved": all_is_proved},
     "search.relational": {"one word": spells_one_word},
     "language.syntax.wording": {
         "says nothing": _gives(

@@ -19,8 +19,6 @@ from aligncheck.workers import Done, Outcome, Raised, Supervision
 TOGETHER = 8
 """How many tasks share a process."""
 
-UNFENCED = 1000
-"""How far out the fence in seconds stands around each question: so far that only the steps count."""
 
 GRACE = 3.0
 """Seconds more than its deadline after which a proof that ignores it is broken off."""
@@ -141,12 +139,9 @@ def _prepared(tasks: Sequence[Task]) -> None:
 
 
 def _judged(tasks: list[Task]) -> list[str]:
-    """In a process of its own, where the solver counts its steps and the seconds of the whole task, but not
-    those of each question: so a slow machine comes to the same judgements.
+    """In a process of its own, where the solver counts its steps: so a slow machine comes to the same
+    judgements.
     """
-    from aligncheck.search.discharge import smt
-
-    smt.PATIENCE = UNFENCED
     return [judgement(task) for task in tasks]
 
 

@@ -29,7 +29,7 @@ from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.probability import shapes
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.refutation.violation import Violation
-from aligncheck.search.discharge.sample import scenarios
+from aligncheck.search.failing.sample import scenarios
 from aligncheck.verdict import Verified
 
 SPECS, MORE = 400, 40_000

@@ -25,7 +25,7 @@ from aligncheck.language.syntax.unparse import unparse
 from aligncheck.refutation.databases import parameter_choices
 from aligncheck.report.release import render_execution
 from aligncheck.runtime import GapNoise, ParameterError
-from aligncheck.search.discharge.defaults import misplaced
+from aligncheck.search.declarations import misplaced
 
 SPECS = Path(__file__).parents[2] / "specs"
 SPLIT = "svt_with_gap_theta"

@@ -10,7 +10,7 @@ from random import Random
 from small_specs import mechanism
 
 from aligncheck.meaning.scenario import Scenario, check_scenario
-from aligncheck.search.discharge.sample import scenarios, simpler_scenarios
+from aligncheck.search.failing.sample import scenarios, simpler_scenarios
 
 INPUTS = """
     q : queries, sensitivity 1, adjacency all

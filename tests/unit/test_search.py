@@ -8,12 +8,14 @@ import pytest
 from small_specs import INPUTS, mechanism, spec
 
 from aligncheck.effort import Effort
+from aligncheck.kernel.witness import Witness
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
-from aligncheck.search.discharge import counterexamples
-from aligncheck.search.discharge.counterexamples import FailingRun, find_violation, shown_by_runs
+from aligncheck.search.failing import counterexamples
+from aligncheck.search.failing.counterexamples import FailingRun, find_violation, shown_by_runs
+from aligncheck.search.witness.sorting import with_sorts
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
 ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHESES)]
@@ -24,7 +26,8 @@ def found(
 ) -> FailingRun | None:
     """A violation of a condition, if that is the first that is found."""
     source = spec(program, align, inputs)
-    violation = find_violation(check(source, parse(source)), condition, Effort(20, steps))
+    made = check(source, parse(source))
+    violation = find_violation(made, with_sorts(made, Witness()), condition, Effort(20, steps))
     return violation if violation is not None and violation.condition is condition else None
 
 
@@ -72,7 +75,7 @@ def test_no_time_finds_nothing() -> None:
 
 def test_what_the_replay_does_not_confirm_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Suppose that the question to the solver is nonsense: its models violate nothing."""
-    monkeypatch.setattr(counterexamples._Search, "_questions", lambda self, path, analysis: iter([()]))
+    monkeypatch.setattr(counterexamples._Search, "_formulas", lambda self, question, models: [])
     monkeypatch.setattr(counterexamples, "_OTHERS", ())
     program = "eta ~ Lap(1/eps)\nemit value(x + eta)"
     assert found(Condition.COST, program, "eta += x - x'") is None
@@ -145,7 +148,7 @@ def test_what_a_selection_decides_that_is_not_shown(condition: Condition, progra
 
 
 def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples, "_asked", lambda *arguments, **more: None)
+    monkeypatch.setattr(counterexamples._Inputs, "asked", lambda *arguments, **more: None)
     violation = found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 0", SOME)
     assert violation is not None
     scenario = violation.counterexample.scenario

@@ -18,11 +18,14 @@ from aligncheck.kernel.terms import Term
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.search.relational.paths import TooManyPathsError
 
 NO_TWIN = tuple(kind for kind in Kind if kind is not Kind.TWIN)
 PATHS = 512
 """So many ways through a program are looked at."""
+
+
+class TooManyPathsError(Exception):
+    """There are more ways through a program than the limit, which it carries."""
 
 
 @dataclass(frozen=True)

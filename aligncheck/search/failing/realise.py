@@ -8,15 +8,17 @@ what is wanted. Where nothing is wanted, they run without noise.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 
 from aligncheck.effort import Effort
-from aligncheck.language.syntax.nodes import Choose, Mechanism
+from aligncheck.kernel.answer import Reject
+from aligncheck.kernel.terms import Term
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.syntax.nodes import Choose, Mechanism, Queries
 from aligncheck.language.syntax.walk import has_densities
-from aligncheck.meaning import exact
-from aligncheck.meaning.exact import ZERO, Number, Value
+from aligncheck.meaning.exact import ZERO, Number
 from aligncheck.meaning.interpreter import (
     STEP_LIMIT,
     ByDensity,
@@ -39,40 +41,11 @@ from aligncheck.meaning.scenario import (
     possible,
     simplest,
 )
-from aligncheck.search.discharge.algebra import canonical
-from aligncheck.search.discharge.smt import Answer, Smt
-from aligncheck.search.discharge.values import near, value_of
-from aligncheck.search.obligations.composition import called_in
-from aligncheck.search.obligations.obligation import run_on_d
-from aligncheck.search.relational.analysis import unrolled
-from aligncheck.search.relational.callees import AlignedCall
-from aligncheck.search.relational.ir import FALSE, Term, TermSort, Truth, const, eq, iff, sort_of
-from aligncheck.search.relational.maxima import UnsupportedError
-from aligncheck.search.relational.path_state import Unroll
-from aligncheck.search.relational.paths import Segment, TooManyPathsError
-from aligncheck.search.relational.theory import Ground, Grounding, Theory
+from aligncheck.search.failing.models import Models, Wish
+from aligncheck.search.failing.trial import SURE, Course, trial
+from aligncheck.search.witness.sorting import with_sorts
 
-_PATHS = 200
 _RUNS = 200
-_MILLISECONDS = 1_000
-
-Model = Mapping[Term, Fraction | bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is wanted of one record: its tag (None for any), and values of fields."""
-
-    tag: str | None
-    fields: tuple[tuple[str, Value], ...]
-
-    def granted(self, record: EmittedRecord) -> bool:
-        """Whether a record is as wanted."""
-        values = dict(record.fields)
-        return self.tag in (None, record.tag) and all(
-            name in values and exact.same(values[name], value) for name, value in self.fields
-        )
-
 
 Wishes = Mapping[CallKey, tuple[Wish, ...] | None]
 """The records wanted of each execution of a call; None where any will do."""
@@ -80,30 +53,6 @@ Wishes = Mapping[CallKey, tuple[Wish, ...] | None]
 
 class Unrealised(Exception):  # noqa: N818 - it says that nothing was found, which is no error
     """No noise was found with which the callees release what is wanted."""
-
-
-def wishes(theory: Theory, path: Segment, model: Model) -> dict[CallKey, tuple[Wish, ...] | None]:
-    """What a model fixes of the records that the calls on a path release."""
-    return dict(_wished(theory, event, dict(model)) for event in called_in(path))
-
-
-def _wished(theory: Theory, event: AlignedCall, model: Model) -> tuple[CallKey, tuple[Wish, ...] | None]:
-    records = theory.records(event)
-
-    def fixed(term: Term) -> Fraction | bool | None:
-        return value_of(near(term), model)
-
-    key = event.name, int(fixed(event.number) or 0)
-    size = fixed(records.how_many())
-    if size is None:
-        return key, None
-    found: list[Wish] = []
-    for place in map(const, range(int(size))):
-        tag = next((t for t in records.tags if fixed(records.has(t, place)) is True), None)
-        names = records.fields(tag) if tag is not None else []
-        values = ((name, fixed(records.value(name, place))) for name in names)
-        found.append(Wish(tag, tuple((name, value) for name, value in values if value is not None)))
-    return key, tuple(found)
 
 
 def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, effort: Effort) -> Scenario:
@@ -151,21 +100,22 @@ def _noise_for(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> Cal
         return None
     if has_densities(callee.body):
         return _first(_drawn(site, wanted, effort) for wanted in _weaker(records))
-    public = Theory(callee)
-    scalars = {n: v for n, v in given.items() if not isinstance(v, tuple) and not public.is_private(n)}
-    lengths = {n: len(v) for n, v in given.items() if isinstance(v, tuple)}
-    ground: dict[str, Ground] = {n: v for n, v in scalars.items() if isinstance(v, bool | Fraction)}
-    rounds = max([*lengths.values(), len(records), 0])
+    private = {x for i in callee.inputs if isinstance(i, Queries) for x in i.names}
+    plain = {x: v for x, v in given.items() if isinstance(v, bool | Fraction) and x not in private}
+    sizes = {x: len(v) for x, v in given.items() if isinstance(v, tuple)}
+    most = max([*sizes.values(), len(records), 0]) + 2
     try:
-        theory = Theory(callee, Grounding(ground, lengths))
-        known = [fact for name, value in given.items() for fact in _known(theory, name, value)]
-        paths = unrolled(theory, Unroll(rounds + 2, _PATHS, effort)).paths
-    except (TooManyPathsError, UnsupportedError, ZeroDivisionError):
+        models = Models(trial(callee, with_sorts(callee, Witness()), plain, sizes, most, effort))
+    except (Reject, ZeroDivisionError, RecursionError):
         return None
-    smt = Smt(theory, whole=True, effort=effort)
-    return _first(
-        _on_path(site, wanted, path, known, smt, effort) for wanted in _weaker(records) for path in paths
-    )
+    known = list(_known(models, given, private))
+    ways = models.trial.complete
+    try:
+        return _first(
+            _on_way(site, wanted, way, known, models, effort) for wanted in _weaker(records) for way in ways
+        )
+    finally:
+        models.trial.symbols.ctx.nodes.clear()
 
 
 def _first(tried: Iterable[CallNoise | None]) -> CallNoise | None:
@@ -235,48 +185,37 @@ def _granted(output: tuple[EmittedRecord, ...], records: Iterable[Wish]) -> bool
     return len(output) == len(wanted) and all(w.granted(r) for w, r in zip(wanted, output, strict=True))
 
 
-def _known(theory: Theory, name: str, value: Input) -> list[Term]:
+def _known(models: Models, given: Mapping[str, Input], private: set[str]) -> Iterator[Term]:
     """That the inputs are what was given."""
-    if isinstance(value, tuple):
-        return [_equal(theory.entry(name, const(i), False), v) for i, v in enumerate(value)]
-    return [_equal(theory.answer(name, None, False), value)] if theory.is_private(name) else []
+    t = models.trial
+    for name, value in given.items():
+        entries = value if isinstance(value, tuple) else (value,) if name in private else ()
+        for at, one in enumerate(entries):
+            yield t.lists[name][0](t.symbols.integer(at)) == models.number(one)
 
 
-def _equal(term: Term, value: Value) -> Term:
-    other: Term = Truth(value) if isinstance(value, bool) else const(Fraction(str(value)))
-    return (iff if sort_of(term) is TermSort.BOOL else eq)(term, other)
-
-
-def _on_path(
-    site: CallSite, records: tuple[Wish, ...], path: Segment, known: list[Term], smt: Smt, effort: Effort
+def _on_way(
+    site: CallSite, records: tuple[Wish, ...], way: Course, known: list[Term], models: Models, effort: Effort
 ) -> CallNoise | None:
-    emitted = path.emissions()
-    if len(emitted) != len(records) or effort.is_over:
+    if len(way.tags) != len(records) or effort.is_over:
         return None
-    wanted = [*known, *run_on_d(path)]
-    for emission, wish in zip(emitted, records, strict=True):
-        values = {name: pair.left for name, pair, _ in emission.fields}
-        if wish.tag not in (None, emission.tag) or any(name not in values for name, _ in wish.fields):
+    t, wanted = models.trial, list(known)
+    for at, wish in enumerate(records):
+        if wish.tag not in (None, way.tags[at]):
             return None
-        wanted += [_equal(values[name], value) for name, value in wish.fields]
-    facts = [canonical(near(t)) for t in wanted]
-    if FALSE in facts:
+        for name, value in wish.fields:
+            if name not in t.out.fields or way.tags[at] not in t.out.having[name]:
+                return None
+            wanted.append(t.out.fields[name](t.symbols.integer(at)) == models.number(value))
+    formulas = [*models.facts([f for f in way.facts if f.kind in SURE]), *map(models.formula, wanted)]
+    model = models.model(formulas)
+    found = None if model is None else models.scenario(model, way)
+    if model is None or found is None:
         return None
-    reply = smt.satisfiable(facts, _MILLISECONDS)
-    if reply.answer is not Answer.INVALID or reply.model is None:
-        return None
-    noise: dict[tuple[str, int | None], Value] = {}
-    for drawing in path.drawings():
-        model: dict[Term, Fraction | bool] = {drawing.left.symbol: Fraction(0), **reply.model}
-        value = value_of(near(drawing.left.value), model)
-        place = None if drawing.index is None else value_of(drawing.index.left, reply.model)
-        if value is not None:
-            noise[drawing.name, None if place is None else int(place)] = Fraction(value)
     inner: dict[CallKey, CallNoise] = {}
-    wanted_inside = wishes(smt.theory, path, reply.model)
+    plain = CallNoise(found.noise)
     try:
-        plain = CallNoise(tuple(noise.items()))
-        output = execute(site, plain, inner=_granting(wanted_inside, inner, effort))
+        output = execute(site, plain, inner=_granting(models.wishes(model, way), inner, effort))
     except (ScenarioError, Unrealised, Stopped):
         return None
     return replace(plain, calls=tuple(inner.items())) if _granted(output, records) else None

@@ -21,9 +21,8 @@ from aligncheck.meaning.exact import Number, Undecided
 from aligncheck.meaning.exact_density import Weighed, weigh
 from aligncheck.meaning.interpreter import EmittedRecord, Input, RunScope, Stopped, number_of
 from aligncheck.meaning.scenario import Scenario, check_scenario
-from aligncheck.search.discharge.counterexamples import INTEGERS, groundings
-from aligncheck.search.discharge.sample import rational
-from aligncheck.search.relational.theory import Theory
+from aligncheck.search.failing.counterexamples import INTEGERS, groundings, lists_of
+from aligncheck.search.failing.sample import rational
 from aligncheck.verdict import DensityExample
 
 _LENGTHS = (2, 3, 1)
@@ -78,12 +77,11 @@ def _adjacent_draws(mechanism: nodes.Mechanism, scenario: Scenario, few: bool) -
 
 def _candidates(mechanism: nodes.Mechanism) -> Iterator[tuple[Scenario, Drawn]]:
     """Adjacent pairs of databases and what may be drawn; first a few of every kind, then more of each."""
-    theory = Theory(mechanism)
-    lists = [name for name in theory.inputs if theory.is_vector(name)]
+    lists = lists_of(mechanism)
     for few in (True, False):
         for length in _LENGTHS if lists else (1,):
             lengths = dict.fromkeys(lists, length)
-            for parameters in islice(groundings(theory, lengths, INTEGERS), 1 if few else _GROUNDINGS):
+            for parameters in islice(groundings(mechanism, lengths, INTEGERS), 1 if few else _GROUNDINGS):
                 found = _scenarios(mechanism, {**parameters}, length)
                 for scenario in islice(found, _FEW if few else _DATABASES):
                     for drawn in _adjacent_draws(mechanism, scenario, few):

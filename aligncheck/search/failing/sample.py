@@ -18,9 +18,9 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import names_in, statements_in, together
 from aligncheck.meaning import interpreter
+from aligncheck.meaning.choices import Ground
 from aligncheck.meaning.exact import Undecided, Value
 from aligncheck.meaning.scenario import CallNoise, Scenario
-from aligncheck.search.relational.theory import Ground
 
 _VALUES = (0, 0, 1, -1, 2, -2)
 _TRIES = 8

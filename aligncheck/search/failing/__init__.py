@@ -1,0 +1,1 @@
+"""The search for failing runs: what the kernel would ask of small inputs, asked the other way round."""

@@ -1,0 +1,581 @@
+"""The search for a small concrete violation, where the kernel does not accept.
+
+Bounded and incomplete on purpose: parameters, lengths and rounds are small numbers here. It never makes a
+proof; it only turns "not shown" into a run that a person can follow. `replay` must confirm every run before
+it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import islice, product
+from random import Random
+from typing import Any
+
+import z3
+
+from aligncheck.effort import Effort
+from aligncheck.kernel.answer import Reject
+from aligncheck.kernel.logic import Kind
+from aligncheck.kernel.terms import Term
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.conditions import Condition
+from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.nodes import Mechanism, Parameter
+from aligncheck.language.syntax.walk import names_in, shifts_in, subexpressions
+from aligncheck.meaning.choices import Ground, allowed, constants_of
+from aligncheck.meaning.exact import Undecided
+from aligncheck.meaning.interpreter import Invoked, Run, RunScope, StepLimit, Stopped, truth_of
+from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
+from aligncheck.meaning.scenario import Scenario, ScenarioError
+from aligncheck.search.failing.models import LIMITS, Models
+from aligncheck.search.failing.realise import Unrealised, realised
+from aligncheck.search.failing.sample import scenarios, simpler_scenarios
+from aligncheck.search.failing.trial import Asked, Course, moved_lines, tells_numbers, trial
+from aligncheck.search.witness.sorting import with_sorts
+from aligncheck.verdict import Counterexample
+
+_REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
+INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
+_LENGTHS = (1, 2, 3, 0, 4)
+_GROUNDINGS = 8
+"""So many choices of parameters are tried at each length."""
+_NUMBERS = 2
+"""So many with a number of the program are tried besides."""
+_CHOICE = 4
+"""Among so many possible violations the one with the smallest numbers is shown."""
+_TURNS = 3
+"""Of so many models of one question a run may turn out to violate nothing."""
+_FIRST, _TRYING = 0.4, 0.3
+"""The shares of the time that is left for questions to the solver about the first condition, and for runs
+tried at random; in the rest all other conditions are asked about.
+"""
+_STANDS_FOR = {
+    Condition.DEFINED: (Condition.DEFINED, Condition.INJECTIVE),
+    Condition.ACYCLIC: (Condition.INJECTIVE, Condition.ACYCLIC),
+}
+"""What is asked about first where the kernel stopped at a condition, by which it shows several."""
+_OTHERS = (
+    Condition.DEFINED,
+    Condition.FRESH,
+    Condition.INJECTIVE,
+    Condition.SUPPORT,
+    Condition.CALLS,
+    Condition.OUTPUT,
+    Condition.COST,
+    Condition.INVARIANT,
+)
+"""What is asked about wherever the kernel stopped. It does not need the literal conditions ii, iii and v of
+the lemma, so that runs that violate these tell something only where it stopped there.
+"""
+_ROUNDS, _TRIES = 4, 40
+"""How often all lengths are tried, and how many runs each time."""
+_OF_A_RUN = 3
+"""The steps of an effort that a pair of runs takes."""
+ORDER = (
+    Condition.HYPOTHESES,
+    Condition.DEFINED,
+    Condition.FRESH,
+    Condition.SCALES,
+    Condition.DRAWS,
+    Condition.COUNTABLE,
+    Condition.ACYCLIC,
+    Condition.INJECTIVE,
+    Condition.SUPPORT,
+    Condition.CALLS,
+    Condition.OUTPUT,
+    Condition.COST,
+    Condition.TERMINATES,
+    Condition.INVARIANT,
+)
+"""The order in which conditions are looked at: the first that fails names the failure."""
+_BEYOND_PROOF = {Condition.SUPPORT, Condition.OUTPUT, Condition.COST}
+"""What holds of all runs where the kernel accepts; what else the lemma asks for it may do without."""
+_SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
+    nodes.Sort.BOOL: (True, False),
+    nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
+    nodes.Sort.REAL: (Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4)),
+}
+_RUNS, _DRAWN, _STEPS = 20, 100, 500
+"""So many legal runs are looked at before anything is proved, among so many drawn, each of so many steps."""
+_ENDLESS = 4
+"""After more runs that do not end nothing is expected of others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailingRun:
+    """A confirmed violation: the condition, where, in what words, and the runs."""
+
+    condition: Condition
+    span: Span
+    message: str
+    counterexample: Counterexample
+
+
+def find_violation(
+    mechanism: Mechanism, witness: Witness, first: Condition | None, budget: Effort
+) -> FailingRun | None:
+    """A confirmed violation, or None where none was found with such an effort: of the condition `first`, at
+    which the kernel stopped, if there is one. `witness` is what was tried.
+    """
+    conditions = () if first is None else _STANDS_FOR.get(first, (first,))
+    models = _Inputs(mechanism, witness)
+    found = None
+    if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
+        found = models.asked((Condition.DRAWS,), budget.share(_FIRST), few=1)
+    if found is None and conditions:
+        found = models.asked(conditions, budget.share(_FIRST))
+    if found is None:
+        found = _tried(mechanism, conditions, budget.share(_TRYING))
+    if found is None:
+        found = models.asked(tuple(c for c in _OTHERS if c not in conditions), budget)
+    return found
+
+
+def shown_by_runs(mechanism: Mechanism, budget: Effort) -> FailingRun | None:
+    """What a few runs on small inputs violate, if it is one thing, and one that no proof gets around: what
+    they cost, release, or need of the support. Nothing else is asked then, but whether it is rather the draws
+    that differ.
+    """
+    found = _violations(mechanism)
+    if len(found) != 1 or not found.keys() <= _BEYOND_PROOF:
+        return None
+    ((condition, shown),) = found.items()
+    if condition is Condition.OUTPUT:
+        bare = with_sorts(mechanism, Witness())
+        if _Inputs(mechanism, bare).asked((Condition.DRAWS,), budget.share(_FIRST), few=1) is not None:
+            return None
+    return shown
+
+
+def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
+    """The first run that violates each condition, among a few at random, the same each time."""
+    random, found, legal, endless = Random(0), dict[Condition, FailingRun](), 0, 0
+    lists = lists_of(mechanism)
+    parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
+    for number in range(_DRAWN):
+        values = {item.name: random.choice(_SMALL[item.sort]) for item in parameters}
+        lengths = dict.fromkeys(lists, (3, 2, 1)[number % 3])
+        scenario = next(scenarios(mechanism, values, lengths, random))
+        replayed = _replayed(mechanism, scenario)
+        if replayed is None:
+            continue
+        shown = Counterexample(scenario, replayed)
+        for v in replayed.violations:
+            found.setdefault(v.condition, FailingRun(v.condition, v.span, v.message, shown))
+        legal += 1
+        endless += isinstance(replayed.run_d.ended, StepLimit)
+        if legal == _RUNS or endless > _ENDLESS:
+            break
+    return found
+
+
+@dataclass
+class _Inputs:
+    """Small inputs, one after the other; what was run through for some is kept."""
+
+    mechanism: Mechanism
+    witness: Witness
+    known: dict[object, _Search] = field(default_factory=dict)
+
+    def asked(
+        self, conditions: tuple[Condition, ...], budget: Effort, few: int | None = None
+    ) -> FailingRun | None:
+        """A violation that a model of the solver gives; with only so many choices of parameters, if `few`."""
+        for lengths in _all_lengths(self.mechanism):
+            for number, parameters in enumerate(islice(self._parameters(lengths), few)):
+                if budget.is_over:
+                    return None
+                key = (*parameters.items(), *lengths.items())
+                search = self.known.get(key) or _Search(self.mechanism, self.witness, parameters, lengths)
+                if number == 0:
+                    self.known[key] = search
+                found = search.first(conditions, budget)
+                if found is not None or search.endless:
+                    return found
+        return None
+
+    def _parameters(self, lengths: Mapping[str, int]) -> Iterator[dict[str, Ground]]:
+        yield from islice(groundings(self.mechanism, lengths, INTEGERS), _GROUNDINGS)
+        beyond = (Fraction(max(lengths.values(), default=0) + 1),)
+        yield from islice(groundings(self.mechanism, lengths, beyond), 1)
+        yield from islice(_at_constants(self.mechanism, lengths), _NUMBERS)
+
+
+def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effort) -> FailingRun | None:
+    """A violation that turns up among random runs, of these conditions if there is one: of selections among
+    many answers most go wrong somewhere, while their formulas are long. None where runs do not end.
+    """
+    random = Random(0)
+    other: FailingRun | None = None
+    endless = 0
+    for _ in range(_ROUNDS):
+        for lengths in _all_lengths(mechanism):
+            for parameters in islice(groundings(mechanism, lengths, INTEGERS), 2):
+                for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
+                    replayed = _replayed(mechanism, scenario)
+                    budget.spend(_OF_A_RUN)
+                    if replayed is None:
+                        continue
+                    endless += isinstance(replayed.run_d.ended, StepLimit)
+                    found = _violation_in(replayed, (*conditions, *ORDER))
+                    if found is not None and (not conditions or found.condition in conditions):
+                        return _simplified(mechanism, found)
+                    other = other or found
+                    if budget.is_over or endless > _ENDLESS:
+                        return other and _simplified(mechanism, other)
+    return other and _simplified(mechanism, other)
+
+
+def _simplified(mechanism: Mechanism, found: FailingRun) -> FailingRun:
+    """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
+    scenario = found.counterexample.scenario
+    for simpler in simpler_scenarios(scenario):
+        replayed = _replayed(mechanism, simpler(found.counterexample.scenario))
+        other = None if replayed is None else _violation_in(replayed, (found.condition,))
+        found = other if other is not None else found
+    return found
+
+
+def _replayed(mechanism: Mechanism, scenario: Scenario) -> Replay | None:
+    """What a scenario shows within so many steps; None where it is not legal, or too hard."""
+    try:
+        return replay(mechanism, scenario, _STEPS)
+    except (ScenarioError, Undecided):
+        return None
+
+
+def _violation_in(replayed: Replay, conditions: tuple[Condition, ...]) -> FailingRun | None:
+    """What a run shows of the first of these conditions that it violates."""
+    shown = Counterexample(replayed.scenario, replayed)
+    known = {
+        v.condition: FailingRun(v.condition, v.span, v.message, shown) for v in replayed.violations[::-1]
+    }
+    return next((known[c] for c in conditions if c in known), None)
+
+
+# --- inputs -----------------------------------------------------------------------------------------------
+
+
+def lists_of(mechanism: Mechanism) -> list[str]:
+    """The inputs that are lists."""
+    found: list[str] = []
+    for item in mechanism.inputs:
+        match item:
+            case nodes.PublicVector(name=name):
+                found.append(name)
+            case nodes.Queries(vector=True, names=names):
+                found += names
+            case nodes.Queries() | Parameter():
+                pass
+    return found
+
+
+def _all_lengths(mechanism: Mechanism) -> Iterator[dict[str, int]]:
+    """Small lengths, first those at which all lists are equally long."""
+    vectors = lists_of(mechanism)
+    if not vectors:
+        yield {}
+        return
+    yield from (dict.fromkeys(vectors, length) for length in _LENGTHS)
+    for lengths in product(_LENGTHS[:2], repeat=min(len(vectors), 4)):
+        if len(set(lengths)) > 1:
+            yield {**dict.fromkeys(vectors, 1), **dict(zip(vectors, lengths, strict=False))}
+
+
+def groundings(
+    mechanism: Mechanism, lengths: Mapping[str, int], integers: tuple[Fraction, ...]
+) -> Iterator[dict[str, Ground]]:
+    """Small parameter values that satisfy the `where` clauses at these lengths, the simplest first; whole
+    numbers are among `integers`. Where the declared ranges hold none of these, Z3 gives others.
+    """
+    parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
+    usual = {p.name: _pool(p, integers) for p in parameters}
+    empty = True
+    for values in _possible_among(mechanism, lengths, usual):
+        empty = False
+        yield values
+    if empty:
+        ranges = list(allowed(mechanism, lengths, {}))
+        pools = {
+            name: tuple(dict.fromkeys((*(v[name] for v in ranges), *pool))) for name, pool in usual.items()
+        }
+        yield from _possible_among(mechanism, lengths, pools)
+
+
+def _possible_among(
+    mechanism: Mechanism, lengths: Mapping[str, int], pools: Mapping[str, Sequence[Ground]]
+) -> Iterator[dict[str, Ground]]:
+    """Those choices from some pools that satisfy the `where` clauses, the simplest first."""
+    ranked = sorted(
+        product(*(range(len(p)) for p in pools.values())),
+        key=lambda ranks: (sum(ranks), max(ranks, default=0)),
+    )
+    for ranks in islice(ranked, 4000):
+        values = {name: pool[rank] for (name, pool), rank in zip(pools.items(), ranks, strict=True)}
+        if _is_possible(mechanism, lengths, values):
+            yield values
+
+
+def _is_possible(mechanism: Mechanism, lengths: Mapping[str, int], values: Mapping[str, Ground]) -> bool:
+    """Whether parameters and lengths alone break no clause."""
+    empty = {x: (Fraction(0),) * size for x, size in lengths.items()}
+    scope = RunScope({**values, **empty})
+    private = {x for i in mechanism.inputs for x in (i.names if isinstance(i, nodes.Queries) else ())}
+    private -= lengths.keys()
+    for item in mechanism.inputs:
+        for clause in _conjuncts(item.where):
+            read = {e.base for e in subexpressions(clause) if isinstance(e, nodes.Index)}
+            if read or names_in(clause) & private or not names_in(clause) <= {*values, *lengths}:
+                continue
+            try:
+                if not truth_of(clause, scope):
+                    return False
+            except (Stopped, Undecided):
+                return False
+    return True
+
+
+def _conjuncts(where: nodes.Expr | None) -> Iterator[nodes.Expr]:
+    if isinstance(where, nodes.Logic) and where.op == "and":
+        for arg in where.args:
+            yield from _conjuncts(arg)
+    elif where is not None:
+        yield where
+
+
+def _at_constants(mechanism: Mechanism, lengths: Mapping[str, int]) -> Iterator[dict[str, Ground]]:
+    """Parameter values of which one is a number that the program compares something with."""
+    plain = next(groundings(mechanism, lengths, INTEGERS), None)
+    for p in mechanism.inputs if plain is not None else ():
+        if isinstance(p, Parameter) and p.sort is not nodes.Sort.BOOL:
+            for number in constants_of(mechanism):
+                values = {**plain, p.name: number} if plain is not None else {}
+                usual = number in _pool(p, INTEGERS)
+                whole = p.sort is nodes.Sort.REAL or number.denominator == 1
+                if whole and not usual and _is_possible(mechanism, lengths, values):
+                    yield values
+
+
+def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground, ...]:
+    match parameter.sort:
+        case nodes.Sort.BOOL:
+            return (True, False)
+        case nodes.Sort.INT:
+            return integers
+        case nodes.Sort.REAL:
+            return _REALS[:5]
+
+
+# --- models -----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Search:
+    """For fixed parameters and lengths."""
+
+    mechanism: Mechanism
+    witness: Witness
+    numbers: Mapping[str, Ground]
+    lengths: Mapping[str, int]
+    budget: Effort = field(default_factory=Effort)
+    by_route: dict[str, Models | None] = field(default_factory=dict)
+
+    def first(self, conditions: tuple[Condition, ...], budget: Effort) -> FailingRun | None:
+        """The first violation, as small as a few tries can make it."""
+        self.budget = budget
+        for condition in conditions:
+            route = "injective" if condition is Condition.INJECTIVE else self.witness.route
+            if route not in self.by_route:
+                self.by_route[route] = self._models(route)
+            models = self.by_route[route]
+            if models is not None:
+                models.trial.effort = budget
+                found = self._at(condition, models)
+                if found is not None:
+                    return found
+        return None
+
+    @property
+    def endless(self) -> bool:
+        """Whether some run may have no end."""
+        return any(m is not None and m.trial.endless for m in self.by_route.values())
+
+    def _models(self, route: str) -> Models | None:
+        most = max(self.lengths.values(), default=0) + 2
+        witness = replace(self.witness, route=route)
+        try:
+            made = trial(self.mechanism, witness, self.numbers, self.lengths, most, self.budget)
+        except (Reject, ZeroDivisionError, RecursionError):
+            return None
+        return Models(made)
+
+    def _at(self, condition: Condition, models: Models) -> FailingRun | None:
+        possible = list(islice(self._possible(condition, models), _CHOICE))
+        found = self._most_readable(condition, possible, models)
+        if found is None and condition in (Condition.DRAWS, Condition.SCALES):
+            return self._confused(condition, models)
+        return found
+
+    def _possible(self, condition: Condition, models: Models) -> Iterator[tuple[list[Term], Course, Any]]:
+        """The questions that have a model at all, with one, short ways first."""
+        asked = [q for q in models.trial.questions if q.condition == condition.id]
+        for q in sorted(asked, key=lambda q: len(q.way.taken) + len(q.way.drawn)):
+            formulas = self._formulas(q, models)
+            model = models.model(formulas)
+            if model is not None:
+                yield formulas, q.way, model
+
+    def _formulas(self, q: Asked, models: Models) -> list[Term]:
+        """That the facts hold, and some goal does not."""
+        ways = []
+        for known, goal in q.goals:
+            ways.append(z3.And(*models.facts(known), z3.Not(models.formula(goal))))
+        return [*models.facts(q.facts), ways[0] if len(ways) == 1 else z3.Or(*ways)]
+
+    def _most_readable(
+        self, condition: Condition, possible: list[tuple[list[Term], Course, Any]], models: Models
+    ) -> FailingRun | None:
+        """The confirmed violation with the smallest numbers; a question has so many `_TURNS`."""
+        turns = [_TURNS] * len(possible)
+        for limits in LIMITS:
+            for at, (formulas, way, _) in enumerate(possible):
+                model = models.model(formulas, limits) if turns[at] else None
+                if model is not None:
+                    found = self._confirmed(condition, models, model, way)
+                    if found is not None:
+                        return found
+                    turns[at] -= 1
+        for formulas, way, model in possible:
+            models.asked = formulas
+            found = self._confirmed(condition, models, model, way)
+            if found is not None:
+                return found
+        return None
+
+    # --- what the answer means ----------------------------------------------------------------------------
+
+    def _confirmed(self, condition: Condition, models: Models, model: Any, way: Course) -> FailingRun | None:
+        scenario = self._scenario(models, model, way)
+        if scenario is None:
+            return None
+        try:
+            if condition is Condition.INJECTIVE:
+                return self._two_with_one_image(scenario, models, model, way)
+            if condition is Condition.COUNTABLE:
+                return self._uncountable(scenario, way)
+            replayed = replay(self.mechanism, scenario)
+        except (ScenarioError, Undecided):
+            return None
+        return _violation_in(replayed, (condition,))
+
+    def _two_with_one_image(
+        self, scenario: Scenario, models: Models, model: Any, way: Course
+    ) -> FailingRun | None:
+        """Both noise vectors give the same output on D and have the same image."""
+        other = self._scenario(models, model, way, 2)
+        if other is None:
+            return None
+        first, second = (replay(self.mechanism, s) for s in (scenario, other))
+        if not same_output(first.run_d, second.run_d) or dict(scenario.noise) == dict(other.noise):
+            return None
+        if aligned(first) != aligned(second) or _calls(first) != _calls(second):
+            return None
+        lines = moved_lines(self.mechanism)
+        span = next((lines[x].span for x, _ in way.drawn if x in lines), self.mechanism.span)
+        message = "two noise vectors with the same output have the same image under the alignment"
+        return FailingRun(Condition.INJECTIVE, span, message, Counterexample(scenario, first, other))
+
+    def _uncountable(self, scenario: Scenario, way: Course) -> FailingRun | None:
+        lines = (line for line in shifts_in(self.mechanism.align) if tells_numbers(line))
+        drawn = {x for x, _ in way.drawn}
+        span = next((line.span for line in lines if line.name in drawn), self.mechanism.span)
+        message = "the shift contains a released number: a different alignment for each of its values"
+        shown = Counterexample(scenario, replay(self.mechanism, scenario))
+        return FailingRun(Condition.COUNTABLE, span, message, shown)
+
+    # --- two runs with one output ---------------------------------------------------------------------------
+
+    def _confused(self, condition: Condition, models: Models) -> FailingRun | None:
+        """Two runs on one database with the same output and different numbers of draws, or scales."""
+        ways = sorted(models.trial.complete, key=lambda w: len(w.taken) + len(w.drawn))
+        for i, p in enumerate(ways):
+            for q in ways[i:]:
+                if self.budget.is_over:
+                    return None
+                alike = len(p.drawn) == len(q.drawn)
+                if p.tags == q.tags and alike is (condition is Condition.SCALES):
+                    found = self._confused_pair(condition, p, q, models)
+                    if found is not None:
+                        return found
+        return None
+
+    def _confused_pair(self, condition: Condition, p: Course, q: Course, models: Models) -> FailingRun | None:
+        sure = (Kind.RUN, Kind.TOLD)
+        one, two = (models.facts([f for f in w.facts if f.kind in sure]) for w in (p, q))
+        other = models.others([*two, *q.scaled])
+        formulas = [*one, *models.renamed(two, other)]
+        if condition is Condition.SCALES:
+            again = models.renamed(q.scaled, other)
+            apart = (models.formula(a != b) for a, b in zip(p.scaled, again, strict=True))
+            formulas.append(z3.Or(z3.BoolVal(False, formulas[0].ctx), *apart))
+        if models.model(formulas) is None:
+            return None
+        for limits in (*LIMITS, None):
+            model = models.model(formulas, limits)
+            if model is None:
+                continue
+            pair = self._scenario(models, model, p), self._scenario(models, model, q, 0, other)
+            if pair[0] is None or pair[1] is None:
+                continue
+            try:
+                first, second = (replay(self.mechanism, s) for s in pair if s is not None)
+            except (ScenarioError, Undecided):
+                continue
+            if not same_output(first.run_d, second.run_d):
+                continue
+            shown = Counterexample(pair[0], first, pair[1])
+            if condition is Condition.SCALES:
+                return self._rescaled(shown, second.run_d)
+            counts = draw_count(first.run_d), draw_count(second.run_d)
+            if counts[0] != counts[1]:
+                span = _parting(p, q) or self.mechanism.span
+                message = f"the same output after {min(counts)} and after {max(counts)} draws"
+                return FailingRun(condition, span, message, shown)
+        return None
+
+    def _rescaled(self, shown: Counterexample, second: Run) -> FailingRun | None:
+        """The first draw that a second run with the same output makes from another distribution."""
+        for a, b in zip(shown.replay.run_d.draws, second.draws, strict=False):
+            if a.args != b.args:
+                message = f"the scale of `{a.name}` depends on what the output does not show"
+                return FailingRun(Condition.SCALES, a.span, message, shown)
+        return None
+
+    def _scenario(
+        self, models: Models, model: Any, way: Course, run: int = 0, other: Mapping[int, Any] | None = None
+    ) -> Scenario | None:
+        """The run of a model, with noise of what is called."""
+        scenario = models.scenario(model, way, run, other)
+        if scenario is None:
+            return None
+        try:
+            return realised(self.mechanism, scenario, models.wishes(model, way), self.budget)
+        except (Unrealised, ScenarioError, Undecided):
+            return None
+
+
+def _calls(replayed: Replay) -> list[Invoked]:
+    """Every execution of a callee in both runs: what it was given and released."""
+    steps = (*replayed.run_d.steps, *replayed.run_d_prime.steps)
+    return [step for step in steps if isinstance(step, Invoked)]
+
+
+def _parting(p: Course, q: Course) -> Span | None:
+    for (place, held), (_, other) in zip(p.taken, q.taken, strict=False):
+        if held is not other:
+            return place
+    return None
