@@ -1092,6 +1092,19 @@ PAIRS: tuple[Pair, ...] = (
         ONE_W,
         TWO_RECORDS.replace("{}", "u"),
     ),
+    Pair(
+        "a_field_named_as_a_tag",
+        8,
+        _calling("c(y = x, d = eps)").replace("emit done", "eta ~ Lap(1 - a{})\n  emit done"),
+        "[0].w",
+        ".count(w)",
+        ("scales",),
+        Witness(
+            callees={"c": Witness(length=expression("1"), within=(("w", expression("0"), expression("1")),))}
+        ),
+        "mechanism c\ninput\n  y : query, sensitivity 1\n  d : real where d > 0\nprivacy d\nprogram\n"
+        "  emit w(w = 0)\n",
+    ),
     Pair("an_argument_not_covered", 8, _calling("c(y = x, k = {}, d = eps)"), "1", "0", ("calls",)),
     Pair("a_call_that_costs", 8, _calling("c(y = x, k = 1, d = {}*eps)"), "1", "2", ("cost",)),
     Pair(
@@ -1130,6 +1143,18 @@ PAIRS: tuple[Pair, ...] = (
         spec("w ~ Choose(exp(eps*q[j]/2) for j in q)", "emit done(index = w)", claim="{}*eps"),
         "1",
         "3/4",
+        ("cost",),
+    ),
+    Pair(
+        "places_that_depend_on_the_index",
+        11,
+        spec(
+            "w ~ Choose(exp(eps) if j == ({} if y == 1 else 5) else 1 for j in range(0, 6))",
+            "emit done(index = w)",
+            more=_BIT,
+        ),
+        "4",
+        "min(max(j, 0), 4)",
         ("cost",),
     ),
     Pair(

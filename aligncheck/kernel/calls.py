@@ -267,8 +267,10 @@ class Calling(Runner):
             ends = [None if e is None else actual.put(e, 0) for e in (low, high)]
             for known in bounds(made.fields[f](r), *ends) if f in made.fields else ():
                 path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
-            if f == "$records" or f.removeprefix("$count_") in made.tags:
-                tag = f.removeprefix("$count_") if f != "$records" else None
-                many = self.value(n.OutCount(tag, of=actual.stmt.name), self.program(actual.stmt, path))
+            counted = {"$records": None} | {f"$count_{tag}": tag for tag in made.tags}
+            if f in counted:
+                many = self.value(
+                    n.OutCount(counted[f], of=actual.stmt.name), self.program(actual.stmt, path)
+                )
                 for known in bounds(many, *ends):
                     path.fact(Kind.RUN, known)

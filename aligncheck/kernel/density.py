@@ -192,6 +192,9 @@ class Choosing(Selecting):
 
 
 def _compared(body: Term, j: Term) -> Iterator[Term]:
-    """With what the index of a set is compared."""
+    """With what the index of a set is compared, that is the same for each index of the set."""
     equal = (each.term.children() for each in subterms(body) if each.kind == z3.Z3_OP_EQ)
-    return (other for pair in equal for other, one in (pair, pair[::-1]) if same(real(one), real(j)))
+    for pair in equal:
+        for other, one in (pair, pair[::-1]):
+            if same(real(one), real(j)) and not any(same(each.term, j) for each in subterms(other)):
+                yield other
