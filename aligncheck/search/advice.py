@@ -119,7 +119,9 @@ def advice_for(
         case Condition.OUTPUT:
             found += _ties(mechanism, verified, effort)
         case Condition.DEFINED | Condition.SCALES:
-            found += _declarations(mechanism, failure, verified, effort)
+            # A scale may rather be the wrong one; what is undefined is so by what is declared.
+            some = effort.share(1 / 2) if failure.condition is Condition.SCALES else effort
+            found += _declarations(mechanism, failure, verified, some)
             return tuple(found or _repaired(mechanism, failure, verified, effort))
         case Condition.COUNTABLE | Condition.INVARIANT:
             return tuple(_repaired(mechanism, failure, verified, effort))
