@@ -1146,6 +1146,21 @@ PAIRS: tuple[Pair, ...] = (
         ("cost",),
     ),
     Pair(
+        "a_list_named_as_a_mark",
+        3,
+        spec(
+            *("a ~ Lap(2/eps)", "b ~ Lap(2/eps)", "emit done(v = s[0] + a, w = owner_z[1] + b)"),
+            claim="{}",
+            align="a += s[0] - s'[0]\n  b += owner_z[1] - owner_z'[1]",
+            more="  z : queries, sensitivity 1, adjacency one where len(z) >= 2\n"
+            "  owner_z : queries, sensitivity 1, adjacency one where len(owner_z) >= 2\n"
+            "  s : queries, sensitivity 1, adjacency one, same index as z where len(s) >= 2\n",
+        ),
+        "eps",
+        "eps/2",
+        ("cost",),
+    ),
+    Pair(
         "places_that_depend_on_the_index",
         11,
         spec(

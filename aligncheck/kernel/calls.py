@@ -191,7 +191,7 @@ class Calling(Runner):
         inner, inputs, apart = actual.callee.inner, actual.callee.spec.inputs, [self.symbols.false]
         for lines in together(inputs, Shared.INDEX):
             for way in lines[0].adjacency.ways or (Way.ONE,):
-                ends = [f"${way.mark}{end}_{lines[0].names[0]}" for end in ("", "_owner")]
+                ends = [f"${end}{way.mark}_{lines[0].names[0]}" for end in ("", "owner_")]
                 apart.append(self._somewhere(actual, lines, way, i, [inner.marks[end] for end in ends]))
         for lines in together(inputs, Shared.DIRECTION):
             rises = self._somewhere(actual, lines, Way.UP, i, [])
@@ -205,7 +205,7 @@ class Calling(Runner):
         arbitrary index i is stated that they are not apart there, or are at that place, and it comes first.
         """
         inner, lists = actual.callee.inner, [(at, x) for line in lines for at, x in enumerate(line.names)]
-        place, owner = (self.held(f"{way.mark}{end}", self.symbols.INT) for end in ("", "_owner"))
+        place, owner = (self.held(f"{end}{way.mark}", self.symbols.INT) for end in ("", "owner_"))
         self.apart.append(place)
         actual.constants += [(mark, new, new) for mark, new in zip(marks, (place, owner), strict=False)]
 
@@ -227,7 +227,7 @@ class Calling(Runner):
         one at the place moves, if no other does. What the callee assumes of it is shown.
         """
         inner, i = actual.callee.inner, z3.Var(0, self.symbols.INT)
-        at, owner = (inner.marks[f"$differing{end}_{item.names[0]}"] for end in ("", "_owner"))
+        at, owner = (inner.marks[f"${end}differing_{item.names[0]}"] for end in ("", "owner_"))
         for number, (name, e) in enumerate(zip(item.names, given, strict=True)):
             move = real(inner.lists[name][1](at)) - real(inner.lists[name][0](at))
             for part, size in (("moved", absolute(move)), ("squares", move * move)):

@@ -111,7 +111,7 @@ class Inputs(Looping):
             if not can_share(sharing(self.spec.inputs, group, what), what):
                 raise Reject("form", group.span, f"these answers share no {what.value}")
         words = dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways)))
-        places = [(mark, s.INT, Shared.INDEX) for word in words for mark in (word, f"{word}_owner")]
+        places = [(mark, s.INT, Shared.INDEX) for word in words for mark in (word, f"owner_{word}")]
         for mark, sort, what in (*places, ("rises", s.BOOL, Shared.DIRECTION)):
             leader = sharing(self.spec.inputs, group, what)[0].names[0]
             new = s.constant(mark, sort, Given()) if leader == first else self.marks[f"${mark}_{leader}"]
@@ -158,7 +158,7 @@ class Inputs(Looping):
         first = group.names[0]
 
         def moves(way: Way) -> Term:
-            own, at = self.marks[f"${way.mark}_owner_{first}"], self.marks[f"${way.mark}_{first}"]
+            own, at = self.marks[f"$owner_{way.mark}_{first}"], self.marks[f"${way.mark}_{first}"]
             there = both(own == number, at == i)
             if way.sign == 0:
                 return there
