@@ -297,16 +297,26 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  "loops": [
 #|   {
 #|    "early": [
-#|     "cost <= (eps*k + -0.5*eps)/k",
-#|     "0.5*eps <= cost",
+#|     "cost <= eps - 2*(eps/(4*k))",
+#|     "eps/2 <= cost",
 #|     "0 < cost",
+#|     "cost + 2*(eps/(8*k)) > eps - 2*(eps/(4*k)) or $records == i",
+#|     "not cost + 2*(eps/(8*k)) > eps - 2*(eps/(4*k)) or $records == i",
+#|     "cost + 2*(eps/(4*k)) > eps - 2*(eps/(4*k)) or $records == i",
+#|     "not cost + 2*(eps/(4*k)) > eps - 2*(eps/(4*k)) or $records == i",
+#|     "cost > eps - 2*(eps/(4*k)) or $records == i",
+#|     "not cost > eps - 2*(eps/(4*k)) or $records == i",
 #|     "$records == i",
+#|     "$count_top <= 4*cost*k/eps - 2*k",
+#|     "$count_mid*eps/(2*k) <= cost - eps/2",
 #|     "$drawn_xi == i",
-#|     "$drawn_zeta == i"
+#|     "$dense_xi",
+#|     "$drawn_zeta == i",
+#|     "$dense_zeta"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= cost",
-#|     "cost' == cost"
+#|     "cost' == cost",
+#|     "alignment_cost <= cost"
 #|    ]
 #|   }
 #|  ],
@@ -320,4 +330,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 89b79839cc551cf7c78cd833e0bcdc2fdf19fa0e1de806c85cfcc23cfb29ad4f
+#| sha256 3545a62ef3ab01d2c1392388870f0bea043861c357692b99b93e0ce8ed501c78

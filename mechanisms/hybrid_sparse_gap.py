@@ -289,15 +289,12 @@ class HybridSparseGap(LatticeMechanism):
 #|     "$dense_xi"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= (eps*k*theta + -1*(eps*$below_winners[i]*theta) + eps*$below_winners[i])/k"
+#|     "alignment_cost <= eps*theta + $below_winners[i]*eps/k - $below_winners[i]*eps*theta/k"
 #|    ]
 #|   },
 #|   {
 #|    "early": [
 #|     "$records == r"
-#|    ],
-#|    "invariants": [
-#|     "r <= len(winners)"
 #|    ]
 #|   }
 #|  ],
@@ -310,8 +307,9 @@ class HybridSparseGap(LatticeMechanism):
 #|  ],
 #|  "needs": [
 #|   "54 5 28 36 38",
-#|   "55 5 20 28 39"
+#|   "55 5 20 28 39",
+#|   "66 2 3 4 8 51 52 53 54"
 #|  ]
 #| }
 #: digest
-#| sha256 21d818ac41da8250e55f180534956484dceaf4234513f00e376122697c59a25e
+#| sha256 9b6dcd3584fae5c898c424b8d6572038929acb89716eb07d7cf9a482ad58aac3

@@ -242,11 +242,13 @@ class NoisyTopkGap(RefinedMechanism):
 #|     "$dense_eta"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= eps*$below_winners[i]/k"
+#|     "alignment_cost <= $below_winners[i]*eps/k"
 #|    ]
 #|   },
 #|   {
 #|    "early": [
+#|     "r < k - 1 or $records == r",
+#|     "not r < k - 1 or $records == r",
 #|     "$records == r"
 #|    ]
 #|   }
@@ -259,4 +261,4 @@ class NoisyTopkGap(RefinedMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 ca34bbf3b27aa2facd63a04662490468d4d0d2f77d931fad80295c0bd25dc3ef
+#| sha256 4a6e2aa5512073000a291b2c687aae8af8554d6c47d1c37ea8da57097a7cd4ce

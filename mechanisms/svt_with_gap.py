@@ -270,15 +270,23 @@ class SvtWithGap(LatticeMechanism):
 #|  "loops": [
 #|   {
 #|    "early": [
+#|     "count + 1 <= k",
 #|     "count < k",
 #|     "0 <= count",
+#|     "count + 1 >= k or $records == i",
+#|     "not count + 1 >= k or $records == i",
+#|     "count >= k or $records == i",
+#|     "not count >= k or $records == i",
 #|     "$records == i",
 #|     "count <= i",
-#|     "$drawn_xi == i"
+#|     "count <= $records",
+#|     "$count_top == count",
+#|     "$drawn_xi == i",
+#|     "$dense_xi"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= (0.5*(count*eps) + 0.5*(eps*k))/k",
-#|     "count' == count"
+#|     "count' == count",
+#|     "alignment_cost <= eps/2 + $count_top*eps/(2*k)"
 #|    ]
 #|   }
 #|  ],
@@ -291,4 +299,4 @@ class SvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 95f0c5a8a623bf05be384dbffa66092214c1ca2974daef5872cb1ae9d7a29636
+#| sha256 381f1965812b38480fa9d1bfc154ae6b7717d3f633ed06428dcb68d914ce46a9

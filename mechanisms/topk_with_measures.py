@@ -450,12 +450,11 @@ class TopkWithMeasures(RefinedMechanism):
 #|  "loops": [
 #|   {
 #|    "early": [
-#|     "r <= k",
 #|     "$drawn_xi == r",
 #|     "$dense_xi"
 #|    ],
 #|    "invariants": [
-#|     "alignment_cost <= (0.5*(eps*k) + 0.5*(eps*r))/k"
+#|     "alignment_cost <= eps/2 + eps*r/(2*k)"
 #|    ]
 #|   },
 #|   {
@@ -479,16 +478,22 @@ class TopkWithMeasures(RefinedMechanism):
 #|     {
 #|      "early": [
 #|       "$drawn_eta == i",
-#|       "$dense_eta"
+#|       "$dense_eta",
+#|       "$records <= i",
+#|       "$count_chosen <= i"
 #|      ],
 #|      "invariants": [
-#|       "alignment_cost <= 0.5*eps*$below_winners[i]/k"
+#|       "alignment_cost <= $below_winners[i]*eps/(2*k)"
 #|      ]
 #|     },
 #|     {
 #|      "early": [
+#|       "r < k - 1 or $records == r",
+#|       "not r < k - 1 or $records == r",
 #|       "$records == r",
-#|       "$records == r"
+#|       "$records <= r",
+#|       "$count_chosen == r",
+#|       "$count_chosen <= r"
 #|      ]
 #|     }
 #|    ],
@@ -501,6 +506,11 @@ class TopkWithMeasures(RefinedMechanism):
 #|    "length": "k",
 #|    "within": [
 #|     [
+#|      "gap",
+#|      "0",
+#|      null
+#|     ],
+#|     [
 #|      "index",
 #|      "0",
 #|      "len(q)"
@@ -509,8 +519,8 @@ class TopkWithMeasures(RefinedMechanism):
 #|   }
 #|  },
 #|  "needs": [
-#|   "55 1 30 34 65"
+#|   "53 1 32 36 67"
 #|  ]
 #| }
 #: digest
-#| sha256 5f815ba1b978ede6ed7cb2ced810c0e03dba3a5cc254ebdc918929f62e108c2c
+#| sha256 9679b7b82400a5d76f597b2b44296c4b3114204859ffdda22b823bfbfa3a21b6
