@@ -409,12 +409,7 @@ def _other_claims(
                 yield f"{how} `privacy {unparse_expr(privacy)}{most}`"
                 break
     for parameter in mechanism.inputs:
-        if (
-            witness is not None
-            and witness.loops
-            and isinstance(parameter, Parameter)
-            and parameter.sort is not nodes.Sort.BOOL
-        ):
+        if witness is not None and isinstance(parameter, Parameter) and parameter.sort is not nodes.Sort.BOOL:
             for op, end in ((">=", 1), (">=", 2), ("<=", 1), ("<=", 2)):
                 if effort.is_over:
                     return
