@@ -222,7 +222,36 @@ program
   emit v(x = r[0].v)
 """
 
+COIN = """mechanism coin
+input
+  x : int query, adjacency any, range [0, 1]
+  eps : real where eps > 0
+privacy eps
+program
+  keep ~ Bernoulli(1/(1 + exp(-eps)))
+  emit answer(x if keep == 1 else 1 - x)
+align
+  keep = 1 - keep   when x != x'
+"""
+
 CHANGES = {
+    "the logarithm of odds for a chance": (
+        COIN,
+        {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"},
+    ),
+    "a function that is left out": (
+        ONE.replace("input", "fun f(real) : real\ninput", 1).replace("y = 0", "y = f(eps)"),
+        {
+            "        f: Callable[[Real], Real],\n": "",
+            '        self.f = real_function("f", f)\n': "",
+            "        f = self.f\n": "",
+            "= f(eps)": "= eps",
+            '        functions=(FunctionInfo("f", "f"),),\n': "",
+            "    real_function,\n": "",
+            "from collections.abc import Callable\n": "",
+            "    FunctionInfo,\n": "",
+        },
+    ),
     "a selection that a record reads by its places": (
         TOP,
         {"vector(q) + vector(eta)": "vector(q) + 0 * vector(eta)"},

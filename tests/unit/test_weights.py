@@ -57,6 +57,8 @@ def test_factors_and_logarithms(weight: Expr, factor: str | None, log: str | Non
         ("1/(1 + exp(x)) if b else exp(y)/(exp(y) + 1)", "-x if b else y"),
         ("1/(2 + exp(x))", None),
         ("a/(1 + a)", None),
+        ("2*exp(x)/(1 + 2*exp(x))", None),
+        ("1/(1 + (exp(x) if b else 2))", None),
         ("1/(1 + exp(x)) if b else 1/3", None),
     ],
 )

@@ -276,10 +276,10 @@ def near_functions(every: Iterable[Mechanism]) -> Mapping[str, str]:
     return {function: fresh(f"near_{function.replace(' ', '_')}", taken) for function in used}
 
 
-def stands_for(name: str) -> str:
-    """What a function of a form stands for, by its name."""
-    word = name.removeprefix("near_")
-    return next(f for f in sorted(COMPUTED, reverse=True) if word.startswith(f.replace(" ", "_")))
+def stands_for(name: str) -> str | None:
+    """What a function of a form stands for, by its name; None for one that is the spec's own."""
+    kinds = sorted(COMPUTED, reverse=True)
+    return next((f for f in kinds if name.startswith(f"near_{f.replace(' ', '_')}")), None)
 
 
 def computed_near(mechanism: Mechanism) -> Iterator[nodes.Call]:

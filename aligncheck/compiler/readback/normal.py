@@ -108,7 +108,7 @@ def _own(statement: Stmt) -> Stmt:
         case nodes.Choose(weights=weights):
             statement = replace(statement, weights=replace(weights, body=_weight(weights.body)))
         case nodes.Sample(family=family, args=(p,)) if family.coin:
-            statement = replace(statement, args=(p if (odds := log_odds_of(p)) is None else odds,))
+            statement = replace(statement, args=(p if (odds := log_odds_of(p)) is None else _chance(odds),))
         case nodes.If(otherwise=(nodes.If() as inner,), branches=branches):
             statement = replace(inner, branches=(*branches, *inner.branches), span=statement.span)
         case (
@@ -135,6 +135,14 @@ def _own(statement: Stmt) -> Stmt:
 
 def _without_passes(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return tuple(s for s in body if not isinstance(s, nodes.Pass))
+
+
+def _chance(log_odds: Expr) -> Expr:
+    """A chance by the logarithm of its odds, as it is drawn: another number than that logarithm."""
+    one = nodes.Number(Fraction(1))
+    power = nodes.Call("exp", (nodes.Unary("-", log_odds, span=log_odds.span),), span=log_odds.span)
+    below = nodes.Binary("+", one, power, span=log_odds.span)
+    return nodes.Binary("/", one, below, span=log_odds.span)
 
 
 def _weight(weight: Expr) -> Expr:

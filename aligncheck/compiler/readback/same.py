@@ -159,8 +159,11 @@ class _Comparison:
             if declared.pop(function.name, None) != function:
                 raise self._differs(f"the function `{function.name}`", "another one, or none")
             self._bind(f"{function.name}()", function.name)
+        own = {f.name for f in self.spec.functions}
         for name in declared:
-            self._bind(f"{name}()", f"near {stands_for(name)}")
+            if name in own or (near := stands_for(name)) is None:
+                raise self._differs("no such function", f"the function `{name}`")
+            self._bind(f"{name}()", f"near {near}")
 
     def _where(self, form: Expr | None, read: Expr | None) -> None:
         """The same conditions, in any order."""

@@ -72,10 +72,16 @@ def log_odds_of(p: Expr) -> Expr | None:
                 return None
             return replace(p, then=arms[0], otherwise=arms[1])
         case Binary(op="/", left=side, right=Binary(op="+", left=one, right=other)) if side in (one, other):
-            log, rest = log_of(side), log_of(other if side == one else one)
-            if any(isinstance(e, Call) and e.function == "ln" for e in (log, rest)):
+            log, rest = _exponent(side), _exponent(other if side == one else one)
+            if log is None or rest is None:
                 return None
             if log == _ZERO:
                 return rest.operand if isinstance(rest, Unary) else Unary("-", rest, span=p.span)
             return log if rest == _ZERO else Binary("-", log, rest, span=p.span)
     return None
+
+
+def _exponent(power: Expr) -> Expr | None:
+    """The logarithm of 1, or of an exponential."""
+    is_one = isinstance(power, Number) and power.value == 1
+    return log_of(power) if is_one or (isinstance(power, Call) and power.function == "exp") else None
