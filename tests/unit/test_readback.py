@@ -320,6 +320,26 @@ def test_what_means_something_else_is_refused(name: str) -> None:
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
+def test_what_is_called_computes_in_the_same_mode() -> None:
+    """In another one nothing looks at whether its numbers are exact and its answers fit the lattice."""
+    source = Source("s.dp", CALLING)
+    spec = check(source, parse(source), lambda path: Source(path, CALLED))
+    form = form_of(spec, source, RunMode.REFINED).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.REFINED)
+    program_runs(code, spec, form, RunMode.REFINED)
+    called, own = code[: code.index("class Caller(")], code[code.index("class Caller(") :]
+    for old, new in {
+        "class C(RefinedMechanism)": "class C(FloatMechanism)",
+        "        gamma: RealLike | None = None,\n": "",
+        '        self.gamma = resolution(gamma, {"1": 1})\n': "",
+        "from aligncheck.runtime import (\n": "from aligncheck.runtime import (\n    FloatMechanism,\n",
+    }.items():
+        assert called.count(old) == 1, old
+        called = called.replace(old, new)
+    with pytest.raises(ReadError, match="`C` computes in the mode `float`"):
+        program_runs(called + own, spec, form, RunMode.REFINED)
+
+
 def test_functions_see_rounded_numbers_at_every_call_or_the_module_is_refused() -> None:
     """A function that is given a number here and the same number rounded there is no function of it."""
     source = read_source(str(PROJECT / "specs" / "online_pmw.dp"))

@@ -168,6 +168,9 @@ class _ModuleReader:
         for each in others:
             if each.name not in called:
                 raise ReadError(each.line, f"nothing calls `{each.name}`")
+            if each.mode is not last.mode:
+                text = f"`{each.name}` computes in the mode `{each.mode.value}`, `{last.name}` in another"
+                raise ReadError(each.line, text)
         wanted = {_NAMES_OF_NUMBERS[last.mode]}
         if not {module for name, module in self.imported.items() if name in _NUMBERS} <= wanted:
             raise ReadError(
