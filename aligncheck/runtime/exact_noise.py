@@ -168,20 +168,20 @@ class _ExactNoise:
         return Geometric.of_chance(_shortened(p, "a success probability")).draw(self._bits)
 
     def geometrics(self, p: Real, count: int) -> list[int]:
-        return self._listed(Geometric.of_chance(_shortened(p, "a success probability")), count)
+        return self._listed(lambda: Geometric.of_chance(_shortened(p, "a success probability")), count)
 
     def geometric_of_rate(self, rate: Real) -> int:
         return Geometric.of_rate(_shortened(rate, "a rate")).draw(self._bits)
 
     def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
-        return self._listed(Geometric.of_rate(_shortened(rate, "a rate")), count)
+        return self._listed(lambda: Geometric.of_rate(_shortened(rate, "a rate")), count)
 
-    def _listed(self, sampler: Geometric, count: int) -> list[int]:
+    def _listed(self, sampler: Callable[[], Geometric], count: int) -> list[int]:
         if count <= 0:
             return []
         from aligncheck.runtime.digits import draws
 
-        drawn: list[int] = draws(sampler, count, self._bits).tolist()
+        drawn: list[int] = draws(sampler(), count, self._bits).tolist()
         return drawn
 
     @overload
@@ -199,11 +199,15 @@ class _ExactNoise:
         return step * self._scaled(scale, step).one_sided.next(self._bits)
 
     def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        if count <= 0:
+            return self._no_multiples(step)
         from aligncheck.runtime.digits import two_sided
 
         return self._multiples(two_sided(self._scaled(scale, step).steps, count, self._bits), step)
 
     def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        if count <= 0:
+            return self._no_multiples(step)
         from aligncheck.runtime.digits import draws
 
         return self._multiples(draws(self._scaled(scale, step).steps, count, self._bits), step)
@@ -216,9 +220,17 @@ class _ExactNoise:
         return step * self._scaled(scale, step).normal_one.next(self._bits)
 
     def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        if count <= 0:
+            return self._no_multiples(step)
         from aligncheck.runtime.digits import gaussians
 
         return self._multiples(gaussians(self._scaled(scale, step).normal, count, self._bits), step)
+
+    def _no_multiples(self, step: Real) -> Sequence[Any]:
+        """None are drawn, and nothing is asked of a scale."""
+        from aligncheck.runtime.vectors import whole_numbers
+
+        return self._multiples(whole_numbers([]), step)
 
     def _multiples(self, steps: Integers, step: Real) -> Sequence[Any]:
         from aligncheck.runtime.vectors import ExactVector
@@ -389,6 +401,8 @@ class RefinedNoise(_ExactNoise):
         return self._many(scale, count, signed=False)
 
     def _many(self, scale: Real, count: int, *, signed: bool) -> ExactVector:
+        if count <= 0:
+            return _together([])
         from aligncheck.runtime.digits import ManyRests, draws, signs, without_digits
         from aligncheck.runtime.vectors import ExactVector, multiplied
 

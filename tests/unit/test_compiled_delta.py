@@ -107,3 +107,15 @@ def test_a_call_on_what_is_left_of_a_list_may_get_none_of_it(tmp_path: Path) -> 
     aligncheck.compile(tmp_path / "rest.dp", tmp_path / "rest.py")
     rest: Any = aligncheck.load(tmp_path / "rest.py")
     assert [rest(eps=1)(answers).records[0].n for answers in ([1, 2, 3], [1], [])] == [2, 0, 0]
+
+
+@pytest.mark.parametrize("mode", ["lattice", "refined"])
+@pytest.mark.parametrize("scale", ["len(q)/eps", "1/(eps/len(q))"])
+def test_a_scale_that_needs_an_entry_is_computed_where_there_is_one(
+    tmp_path: Path, mode: Any, scale: str
+) -> None:
+    text = EACH.replace("1/eps", scale).replace("    emit", "  for i, answer in q:\n    emit")
+    (tmp_path / "each.dp").write_text(text, "utf-8")
+    aligncheck.compile(tmp_path / "each.dp", tmp_path / "each.py", mode=mode)
+    each: Any = aligncheck.load(tmp_path / "each.py")
+    assert [len(each(eps=1)(answers).records) for answers in ([1, 2, 3], [])] == [3, 0]

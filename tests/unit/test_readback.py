@@ -234,10 +234,33 @@ align
   keep = 1 - keep   when x != x'
 """
 
+SCALED = """mechanism scaled
+input
+  q : queries, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  for i, x in q:
+    eta[i] ~ Lap(len(q)/eps)
+  for i, x in q:
+    emit v(x = x + eta[i])
+align
+  eta[i] += q[i] - q'[i]
+"""
+
 CHANGES = {
     "the logarithm of odds for a chance": (
         COIN,
         {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"},
+    ),
+    "a scale that no round asks for": (
+        SCALED,
+        {
+            "        for i, x in enumerate(q):\n            eta[i] = noise.laplace(len(q) / eps)\n": (
+                "        eta = noise.laplaces(len(q) / eps, len(q))\n"
+            ),
+            "        eta: dict[int, Real] = {}\n": "",
+        },
     ),
     "a function that is left out": (
         ONE.replace("input", "fun f(real) : real\ninput", 1).replace("y = 0", "y = f(eps)"),

@@ -7,10 +7,13 @@ import random
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from aligncheck.runtime import FloatingNoise, NumericError, RecordedNoise
+from aligncheck.runtime.bits import SeededBits
+from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.reals import at_least, at_most
 
 N = 20_000
@@ -177,3 +180,13 @@ def test_many_draws_from_a_tape_are_single_ones() -> None:
     assert at_once.discrete_laplaces(1, half, 2) == [singly.discrete_laplace(1, half) for _ in range(2)]
     assert at_once.drawn == singly.drawn
     assert at_once.laplaces(1, 0) == []
+
+
+@pytest.mark.parametrize("source", [LatticeNoise, RefinedNoise])
+def test_where_nothing_is_drawn_nothing_is_asked_of_a_scale(source: Callable[..., Any]) -> None:
+    noise = source(Fraction(1, 8), SeededBits(1))
+    for draw in (noise.laplaces, noise.exponentials, noise.gaussians, noise.geometrics):
+        assert list(draw(Fraction(0), 0)) == []
+        with pytest.raises(NumericError):
+            draw(Fraction(0), 1)
+    assert list(noise.discrete_laplaces(Fraction(0), 1, 0)) == []

@@ -42,7 +42,7 @@ class IndicesOf:
     ) -> IndicesOf:
         """Every way in which a variable is set must give an index.
 
-        The literal 0 is one, as answers are never empty; but what is only ever 0 is a number like any other.
+        The literal 0 is one: without answers it has no label. What is only ever 0 is a number like any other.
         """
         base, shift = over
         values: dict[str, list[nodes.Expr | bool]] = {}

@@ -27,7 +27,7 @@ class Lists:
 
     `lengths` maps each to an expression that has the same value wherever it is read. `draws` are those of
     them that one loop draws (by the `id` of the `For` node): its draws become one call. `filled` are those
-    that always have an entry.
+    that may have one entry more: what has a value then, and is not about lists, has one without entries, too.
     """
 
     lengths: Mapping[str, nodes.Expr] = field(default_factory=dict)
@@ -61,8 +61,9 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
         length = length_of(loop.over)
         if sample is None or length is None or not _fixed(length, mechanism):
             continue
-        # A loop without rounds never evaluates the scale. Answers are never empty.
+        # A loop without rounds never evaluates the scale, which has a value with one round more.
         runs = isinstance(length, nodes.Call) and bool(names_in(length) & answers)
+        runs = runs and not any(_speaks_of_lists(argument) for argument in sample.args)
         if runs or all(_total(argument) for argument in sample.args):
             draws[id(loop)] = sample
             lengths[sample.name] = length
@@ -89,6 +90,8 @@ def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
         return False
     # `top(0, …)` and `upto` are defined, and evaluate nothing, where there are no indices at all.
     filled = isinstance(length, nodes.Call) and bool(names_in(length) & lists.filled)
+    parts = [gather.body] if gather.where is None else [gather.body, gather.where]
+    filled = filled and not any(_speaks_of_lists(part, gather.index) for part in parts)
     everywhere = gather.function not in nodes.SELECTING or filled
     certainly = _evaluated(gather.where) if everywhere and gather.where is not None else ()
     fits = _Fits(gather.index, length, kinds, lists, frozenset(certainly))
@@ -210,6 +213,15 @@ def _outermost(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:
         if isinstance(statement, nodes.If):
             for block in (*(b.body for b in statement.branches), statement.otherwise):
                 yield from _outermost(block)
+
+
+def _speaks_of_lists(expr: nodes.Expr, index: str | None = None) -> bool:
+    """Whether an expression reads a length, or an entry that is not at this index."""
+    return any(
+        (isinstance(e, nodes.Index) and index not in names_in(e.index))
+        or (isinstance(e, nodes.Call) and e.function == "len")
+        for e in subexpressions(expr)
+    )
 
 
 def _total(expr: nodes.Expr) -> bool:

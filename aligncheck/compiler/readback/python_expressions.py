@@ -14,7 +14,7 @@ from aligncheck.compiler.readback.python_patterns import ReadError, keywords, ma
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import subexpressions
+from aligncheck.language.syntax.walk import names_in, subexpressions
 from aligncheck.runtime.errors import NumericError
 
 _OPERATORS: Mapping[type[ast.AST], str] = {
@@ -81,7 +81,7 @@ class Expressions:
 
     `counted` are the parameters that are numbers of steps, whose Python value is that many times `step`.
     `exact`: irrational numbers are rational ones near them. `functions` are the public functions, by their
-    Python names; `lengths` says of lists how long they are; `filled` are those that are never empty;
+    Python names; `lengths` says of lists how long they are; `filled` are those that may have one entry more;
     `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds
     of numbers only; `passed` what public functions are given, which see of what kind it is, and
     `whole` what fractions are made of: ints, since not every number can be made one.
@@ -334,13 +334,18 @@ class Expressions:
         if holes is None or not set(given) <= {"where"}:
             raise refuse(node, "a selection is not called so")
         index = f"j#{next(_fresh)}"
-        reading = _ArrayReader(self, index)
         # Where something is selected, something is eligible, so that its value was computed in any case.
-        length = reading.length(holes["A"], given.get("where"))
+        length = _ArrayReader(self, index).length(holes["A"], given.get("where"))
         filled = names_of_length(length) in self.filled
-        everywhere = filled or not selecting
-        where = None if "where" not in given else reading.read(given["where"], certain=everywhere)
-        body = reading.read(holes["A"], certain=everywhere and where is None)
+
+        def parts(everywhere: bool) -> tuple[Expr, Expr | None]:
+            reading = _ArrayReader(self, index, known=length)
+            where = None if "where" not in given else reading.read(given["where"], certain=everywhere)
+            return reading.read(holes["A"], certain=everywhere and where is None), where
+
+        body, where = parts(filled or not selecting)
+        if selecting and any(e is not None and speaks_of_lists(e, index) for e in (body, where)):
+            parts(False)
         count = self.index(holes["N"]) if selecting else None
         over = nodes.OverRange(nodes.Number(Fraction(0)), length)
         return nodes.Gather(function, count, body, index, over, where, span=at)
@@ -445,6 +450,17 @@ def _is_divisor(scalars: Expressions, node: ast.expr) -> bool:
 
 def _exp(log: Expr) -> Expr:
     return nodes.Call("exp", (log,), span=log.span)
+
+
+def speaks_of_lists(expr: Expr, index: str | None = None) -> bool:
+    """Whether an expression reads a length, or an entry that is not at this index: all else that has a value
+    where a list has entries has one where it has none.
+    """
+    return any(
+        (isinstance(e, nodes.Index) and index not in names_in(e.index))
+        or (isinstance(e, nodes.Call) and e.function == "len")
+        for e in subexpressions(expr)
+    )
 
 
 def is_total(expr: Expr) -> bool:

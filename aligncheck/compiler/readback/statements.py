@@ -16,6 +16,7 @@ from aligncheck.compiler.readback.python_expressions import (
     Expressions,
     is_total,
     names_of_length,
+    speaks_of_lists,
 )
 from aligncheck.compiler.readback.python_patterns import ReadError, keywords, match, refuse, text
 from aligncheck.language.families import Family, Slope
@@ -242,7 +243,7 @@ class Statements:
         index = f"i#{next(_fresh)}d"
         sample = self._sample(name, nodes.Name(index, span=at), _PLURALS[method], each, at)
         self._refuse_changing(name, (*sample.args, count), at)
-        runs = names_of_length(count) in self.scope.filled
+        runs = names_of_length(count) in self.scope.filled and not any(map(speaks_of_lists, sample.args))
         if not runs and not all(map(is_total, map(self.scope.read, each))):
             raise ReadError(at.start, "a loop without rounds would not compute this")
         if name in self.set_once and not self.rounds and all(map(self._is_fixed, names_in(count))):
