@@ -343,6 +343,18 @@ def test_what_means_something_else_is_refused(name: str) -> None:
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
+def test_an_irrational_sensitivity_is_read_back() -> None:
+    source = Source(
+        "s.dp", ONE.replace("sensitivity 1", "sensitivity sqrt(2)").replace("Lap(1", "Lap(sqrt(2)")
+    )
+    spec = check(source, parse(source))
+    form = form_of(spec, source, RunMode.REFINED).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.REFINED)
+    program_runs(code, spec, form, RunMode.REFINED)
+    with pytest.raises(ReadError):
+        program_runs(code.replace('{"a": sqrt(2)}', '{"a": sqrt(3)}'), spec, form, RunMode.REFINED)
+
+
 def test_what_is_called_computes_in_the_same_mode() -> None:
     """In another one nothing looks at whether its numbers are exact and its answers fit the lattice."""
     source = Source("s.dp", CALLING)

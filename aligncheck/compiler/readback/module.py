@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -757,7 +757,8 @@ class _Class:
         holes = match("return _D", body[0]) if len(body) == 1 else None
         if holes is None or not isinstance(holes["D"], ast.Dict):
             raise refuse(node, "one dictionary was expected here")
-        scope = self._scope(self._with_index(self.names))
+        # No run depends on what is told here: of an irrational distance it is a number near it.
+        scope = replace(self._scope(self._with_index(self.names)), exact=False)
         answers = {a.name: a for a in self.answers}
         for key, value in zip(holes["D"].keys, holes["D"].values, strict=True):
             name = text(key)
