@@ -19,7 +19,7 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 
 * `noise.laplace(s)`, `exponential(s)`: `Lap(s)`, `Exp(s)`; on a lattice `DLap(s, γ)`, `DExp(s, γ)`. Any other
   sampler of a row in `language.families`: a draw of that family, with those arguments.
-* `noise.geometric_of_rate(x)`: `Geo(1 - exp(-x))`.
+* `noise.geometric_of_rate(x)`: `Geo(1 - exp(-x))`; `bernoulli_of_log_odds(x)`: `Bernoulli(1/(1 + exp(-x)))`.
 * The same with an `s`, and a count n: n draws in order, one for each index from 0 on.
 * `noise.choice`, `weighted_choice` of (i, l), (i, f, l): index i with a weight `exp(l)`, `f * exp(l)`.
 * `noise.logistic(m, s, low)`: `Logistic(m, s) where > low`.
@@ -34,6 +34,8 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
   and selections of the language, of equal values the lower index first.
 * `sqrt`, `exp`, `ln`, `log2`, `one_minus_exp`: in exact modes a rational number near it, between the bounds
   that `enclosed` writes, and its floor exactly; else the function.
+* `sqrt_up`, `ln_up`, `sqrt_down`, `ln_down`: in exact modes such a number that is not below the root or the
+  logarithm, or not above it.
 * `log_sum_exp_of`: `logsumexp`; in the exact modes with as many digits as are asked for.
 * `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
   read as an index alone, where the language has integers.
