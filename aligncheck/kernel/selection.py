@@ -202,8 +202,8 @@ class Selecting(Aligner):
             yield (b,), implies(left, w.count == wanted)
 
     def _own_draws(self, found: Opened) -> bool:
-        """Whether each compared value is a part without noise plus a continuous draw that belongs to its
-        index.
+        """Whether each compared value is a part without noise, and a continuous draw that belongs to its
+        index added to it or subtracted.
         """
         j, body = found.j, found.body
         draws = self.symbols.draws(body)
@@ -216,7 +216,7 @@ class Selecting(Aligner):
         rest = z3.substitute(body, (own, self.symbols.none))
         if not self.symbols.noise_free(rest) or self.symbols.numbers_told(rest):
             return False
-        return self.decider.follows([], body == rest + own) is not None
+        return any(self.decider.follows([], body == e) is not None for e in (rest + own, rest - own))
 
     def _never_tie(self, sets: list[Opened], path: Path) -> None:
         """No two values are equal, outside a null set of draws: for two indices, equality fixes one draw by

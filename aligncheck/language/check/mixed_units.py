@@ -70,7 +70,7 @@ class _Inference:
         for item in self.mechanism.inputs:
             match item:
                 case n.Queries(names=names):
-                    for name in names:
+                    for name in names if item.sensitivity is not None else ():  # else it names something
                         self._known(self._of(name), Measure.ANSWER, item.span)
                     clauses = [e for e in (item.sensitivity, item.lattice, *(item.range or ())) if e]
                     moves |= {name for e in clauses for name in names_in(e)}

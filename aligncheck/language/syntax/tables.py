@@ -64,9 +64,8 @@ class _Tables:
         inputs = tuple(self._declared(rewrite.declaration(item, self.expr)) for item in spec.inputs)
         body = rewrite.statements(self._rows(spec.body), self._stmt)
         align = self._align(spec.align)
-        return replace(
-            spec, inputs=inputs, body=body, align=align, claim=rewrite.claimed(spec.claim, self.expr)
-        )
+        claim = rewrite.claimed(spec.claim, self.expr)
+        return replace(spec, inputs=inputs, body=body, align=align, claim=claim)
 
     def _declared(self, item: n.Input) -> n.Input:
         if not isinstance(item, n.Queries) or item.table is None:
@@ -77,7 +76,9 @@ class _Tables:
             known = isinstance(size, n.Name) and (size.ident in whole or size.ident not in self.given)
             if not known and not (isinstance(size, n.Number) and size.value.denominator == 1):
                 advice = "write `queries[n][m]`, with `n : int` and `m : int` among the inputs"
-                raise self._fault("the sizes of a table are whole inputs or numbers", size, advice)
+                raise self._fault(
+                    "bad-table", "the sizes of a table are whole inputs or numbers", size, advice
+                )
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
         cells = n.Binary("*", rows, columns, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
@@ -86,8 +87,8 @@ class _Tables:
         says += [] if item.where is None else [item.where]
         return replace(item, where=n.Logic("and", tuple(says), span=item.span))
 
-    def _fault(self, text: str, at: Span | n.Node, advice: str) -> SpecError:
-        return fault(self.source, "bad-table", text, at if isinstance(at, Span) else at.span, help=advice)
+    def _fault(self, code: str, text: str, at: Span | n.Node, advice: str) -> SpecError:
+        return fault(self.source, code, text, at if isinstance(at, Span) else at.span, help=advice)
 
     # --- places ---
 
@@ -97,7 +98,7 @@ class _Tables:
             return replace(self.shapes[name][1], span=span)
         widths = dict.fromkeys(columns for _, columns in self.shapes.values())
         if name in self.given or len(widths) != 1:
-            raise self._fault(f"`{name}[…][…]`: `{name}` is no table", span, DECLARED)
+            raise self._fault("bad-table", f"`{name}[…][…]`: `{name}` is no table", span, DECLARED)
         return replace(next(iter(widths)), span=span)
 
     def _place(self, name: str, at: n.Expr) -> n.Expr:
@@ -128,12 +129,16 @@ class _Tables:
                 self.expr(row.index)
                 return self._width(x, e.span)
             case n.Index(base=x, index=at) if x in self.shapes and not _is_cell(at):
-                raise self._fault(f"`{x}[…]` is a row of a table", e, f"read a cell: `{x}[i][j]`")
+                raise self._fault(
+                    "bad-table", f"`{x}[…]` is a row of a table", e, f"read a cell: `{x}[i][j]`"
+                )
             case n.Index(base=x, index=at):
                 return replace(e, index=self._place(x, self.expr(at)))
             case n.Gather(over=n.Indices(base=x) as over) if x in self.shapes:
                 if over.item is not None:
-                    raise self._fault(f"`{over.item}` would be a row", e, "name the index alone: `j in q`")
+                    raise self._fault(
+                        "bad-table", f"`{over.item}` would be a row", e, "name the index alone: `j in q`"
+                    )
                 e = replace(e, over=_from_zero(self.shapes[x][0], over.span))
         return walk.with_parts(e, tuple(map(self.expr, walk.parts_of(e))))
 
@@ -167,7 +172,7 @@ class _Tables:
                 case n.For(over=n.OverQueries(base=x, item=row) as over) if x in self.shapes:
                     if row in self.used:
                         raise self._fault(
-                            f"`{row}` is a row, and something else", stmt, "give it another name"
+                            "bad-table", f"`{row}` is a row, and something else", stmt, "give it another name"
                         )
                     at = self._fresh(row) if stmt.index is None else stmt.index
                     inside = rewrite.statements(stmt.body, lambda s: self._in_row(s, row, x, at))
@@ -234,7 +239,7 @@ class _Tables:
             )
             if len({*bound}) < 2 or walk.names_in(e) & {*bound}:
                 usage = "each is an index of its own, and both stand together as `[i][j]`"
-                raise self._fault(f"of `{x}[…][…]` a line speaks as a whole", line, usage)
+                raise self._fault("bad-table", f"of `{x}[…][…]` a line speaks as a whole", line, usage)
             return e
 
         guard = None if line.guard is None else changed(line.guard)
@@ -244,12 +249,10 @@ class _Tables:
 def _names(stmt: n.Stmt) -> Iterator[str]:
     """The names that a statement gives a meaning to, but for entries of lists."""
     match stmt:
-        case n.Assign(name=name) | n.Sample(name=name) | n.Invoke(name=name):
-            yield name
-        case n.Choose(name=name) | n.Logistic(name=name):
-            yield name
-        case n.For(index=str(name)):
-            yield name
+        case n.Assign(name=x) | n.Sample(name=x) | n.Invoke(name=x) | n.Choose(name=x) | n.Logistic(name=x):
+            yield x
+        case n.For(index=str(x)):
+            yield x
         case n.For() | n.While() | n.If() | n.Emit() | n.Empty():
             pass
 

@@ -83,7 +83,7 @@ def definitions(spec: n.Mechanism) -> dict[str, n.Expr]:
     public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
     given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
     found: dict[str, n.Expr] = {}
-    for s in spec.body:
+    for s in walk.statements_in(spec.body):
         if isinstance(s, n.Assign) and given[s.name] == 1 and not isinstance(s.value, n.Gather):
             value = resolved(s.value, found)
             if walk.names_in(value) <= public:
