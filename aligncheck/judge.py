@@ -24,7 +24,6 @@ from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_defaul
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
-from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.sift import sifted
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
@@ -100,7 +99,7 @@ class Judge:
         if tried.shown is not None:
             return tried.refuted(tried.shown)
         try:
-            proposals = Proposals(plain(mechanism), callees, effort, self._hopeless(tried), called)
+            proposals = Proposals(mechanism, callees, effort, self._hopeless(tried), called)
             witness, answer = self._decided(mechanism, proposals.tries())
             if isinstance(answer, Rejected) and answer.condition in HELPED:
                 added = mechanism.uses or has_coins(mechanism.body)

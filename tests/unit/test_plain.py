@@ -48,3 +48,12 @@ def test_an_expression_is_written_plainly(written: str, meant: str) -> None:
 def test_a_line_adds_to_its_draw(written: str, meant: str) -> None:
     made = plain(parse(spec("eta ~ Lap(1/eps)\nemit a", written, INPUTS)))
     assert [unparse_shift(line) for line in shifts_in(made.align)] == [meant]
+
+
+def test_lines_under_one_guard_are_one() -> None:
+    lines = "eta += q[0] when out[0] is a\neta -= q'[0] when out[0] is a\neta += 1"
+    made = plain(parse(spec("eta ~ Lap(1/eps)\nemit a", lines, INPUTS)))
+    assert [unparse_shift(line) for line in shifts_in(made.align)] == [
+        "eta += q[0] - q'[0] when out is a",
+        "eta += 1",
+    ]

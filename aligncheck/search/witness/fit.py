@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
+from aligncheck.language.syntax.walk import has_densities, names_in, shifts_in, statements_in
 from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import chance_of, guessed, measures
 from aligncheck.search.witness.line_costs import costs_of
 from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
+from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.sorting import with_sorts
 
 
@@ -73,6 +75,9 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
 HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "injective", "scales", "defined")
 """Conditions that further lines may help to show."""
 
+Costs: TypeAlias = tuple[n.Expr | None, ...]
+"""What each line costs, or nothing."""
+
 Tries: TypeAlias = Generator[Witness, Rejected, None]
 """Witnesses to try: each is asked for with what the kernel says of the last one."""
 
@@ -83,11 +88,21 @@ class Proposals:
     with promises of the records to its callers. It is `hopeless` where a run leaves nothing to accept.
     """
 
-    spec: n.Mechanism
+    written: n.Mechanism
     callees: Mapping[str, Witness]
     effort: Effort
     hopeless: Callable[[], bool]
     called: bool = False
+
+    @cached_property
+    def spec(self) -> n.Mechanism:
+        """The mechanism as it is read here."""
+        return plain(self.written)
+
+    def _costs(self, *wanted: Costs) -> Iterator[Costs]:
+        """Costs of lines, each once; where one line here is several of the spec, none has one of its own."""
+        whole = sum(1 for _ in shifts_in(self.written.align))
+        return (costs for costs in dict.fromkeys(wanted) if len(costs) in (0, whole))
 
     def tries(self) -> Tries:
         """All, the likely ones first, each once. Raises TooManyPathsError."""
@@ -114,9 +129,9 @@ class Proposals:
         groups = [i for i in self.spec.inputs if isinstance(i, n.Queries)]
         # What a line costs at most does not tell how far the answers moved.
         moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
-        both = (costs_of(self.spec), tuple[n.Expr | None, ...]())
+        both: tuple[Costs, Costs] = (costs_of(self.spec), ())
         start, said = base, None
-        for at, costs in enumerate(dict.fromkeys(both[::-1] if moves else both)):
+        for at, costs in enumerate(self._costs(*(both[::-1] if moves else both))):
             for found in found_lines(self.spec, replace(base, costs=costs), self.effort, self.hopeless):
                 start = found.witness if at == 0 else start
                 if found.paid or at == 0:
@@ -126,7 +141,7 @@ class Proposals:
             if said is not None and said.condition != "cost":
                 break  # how the cost is counted changes nothing
         more = with_more(self.spec, start)
-        for costs in dict.fromkeys((costs_where_they_differ(self.spec), more.costs, ())):
+        for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
             said = yield self._promised(shown_lines(self.spec, replace(more, costs=costs), self.effort))
             if said.condition != "cost":
                 return

@@ -16,9 +16,11 @@ OTHER_END = {"argmin": "argmax", "argmax": "argmin", "min": "max", "max": "min"}
 
 
 def plain(spec: n.Mechanism) -> n.Mechanism:
-    """The spec without signs and negations that cancel; its lines add to their draws where they can."""
+    """The spec without signs and negations that cancel; its lines add to their draws where they can, and one
+    line says what several under the same guard add to one.
+    """
     spec = rewrite.everywhere(spec, lambda e: rewrite.bottom_up(e, _plain))
-    return replace(spec, align=tuple(map(_item, spec.align)))
+    return replace(spec, align=_items(spec.align))
 
 
 def _plain(e: n.Expr) -> n.Expr:
@@ -45,14 +47,35 @@ def _plain(e: n.Expr) -> n.Expr:
             return replace(e, function=OTHER_END[name], body=body)
         case n.Gather(function=("min" | "max") as name, body=n.Unary(op="-", operand=body)):
             return n.Unary("-", replace(e, function=OTHER_END[name], body=body), span=e.span)
-    return e
+        case _:
+            return e
+
+
+def _items(items: tuple[n.AlignItem, ...]) -> tuple[n.AlignItem, ...]:
+    found = list[n.AlignItem]()
+    for item in map(_item, items):
+        at = next((k for k, other in enumerate(found) if _together(other, item)), None)
+        if at is None:
+            found.append(item)
+        elif isinstance(first := found[at], n.Shift) and isinstance(item, n.Shift):
+            found[at] = replace(
+                first, value=_plain(n.Binary("+", first.value, item.value, span=first.value.span))
+            )
+    return tuple(found)
+
+
+def _together(one: n.AlignItem, other: n.AlignItem) -> bool:
+    """Whether both lines add to one draw under one guard."""
+    if not isinstance(one, n.Shift) or not isinstance(other, n.Shift):
+        return False
+    return one.op == "+=" and replace(one, value=other.value) == other
 
 
 def _item(item: n.AlignItem) -> n.AlignItem:
     match item:
         case n.CaseSplit(cases=cases, otherwise=otherwise):
-            arms = tuple(replace(c, items=tuple(map(_item, c.items))) for c in cases)
-            return replace(item, cases=arms, otherwise=tuple(map(_item, otherwise)))
+            arms = tuple(replace(c, items=_items(c.items)) for c in cases)
+            return replace(item, cases=arms, otherwise=_items(otherwise))
         case n.Shift(op="-="):
             return replace(item, op="+=", value=_plain(n.Unary("-", item.value, span=item.value.span)))
         case n.Shift(op="=") if not walk.renews(item):
