@@ -6,12 +6,14 @@ A witness for it is one for the spec as it stands, line by line; whether that is
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import reduce
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 
 NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+ONE = n.Number(Fraction(1))
 OTHER_END = {"argmin": "argmax", "argmax": "argmin", "min": "max", "max": "min"}
 
 
@@ -24,31 +26,45 @@ def plain(spec: n.Mechanism) -> n.Mechanism:
 
 
 def _plain(e: n.Expr) -> n.Expr:
-    match e:
-        case n.Unary(op="-", operand=n.Unary(op="-", operand=x)):
-            return x
-        case n.Unary(op="-", operand=n.Binary(op="-", left=a, right=b)):
-            return _plain(n.Binary("-", b, a, span=e.span))
-        case n.Unary(op="not", operand=n.Unary(op="not", operand=x)):
-            return x
-        case n.Unary(op="not", operand=n.Compare() as test):
-            return replace(test, op=NEGATED[test.op])
-        case n.Binary(op="+", left=a, right=n.Unary(op="-", operand=b)):
-            return replace(e, op="-", left=a, right=b)
-        case n.Binary(op="-", left=a, right=n.Unary(op="-", operand=b)):
-            return replace(e, op="+", left=a, right=b)
-        case n.Binary(op="+", left=n.Unary(op="-", operand=b), right=a):
-            return replace(e, op="-", left=a, right=b)
-        case n.Binary(op="*", left=a, right=n.Binary(op="/", left=n.Number(value=1), right=b)):
-            return replace(e, op="/", left=a, right=b)
-        case n.Binary(op="*", left=n.Binary(op="/", left=n.Number(value=1), right=b), right=a):
-            return replace(e, op="/", left=a, right=b)
-        case n.Gather(function=("argmin" | "argmax") as name, body=n.Unary(op="-", operand=body)):
-            return replace(e, function=OTHER_END[name], body=body)
-        case n.Gather(function=("min" | "max") as name, body=n.Unary(op="-", operand=body)):
-            return n.Unary("-", replace(e, function=OTHER_END[name], body=body), span=e.span)
-        case _:
-            return e
+    if isinstance(e, n.Unary):
+        return _unary(e)
+    if isinstance(e, n.Binary):
+        return _binary(e)
+    if isinstance(e, n.Gather) and e.function in OTHER_END and _negative(e.body):
+        other = replace(e, function=OTHER_END[e.function], body=_operand(e.body))
+        return n.Unary("-", other, span=e.span) if e.function in ("min", "max") else other
+    return e
+
+
+def _negative(e: n.Expr) -> bool:
+    return isinstance(e, n.Unary) and e.op == "-"
+
+
+def _operand(e: n.Expr) -> n.Expr:
+    return e.operand if isinstance(e, n.Unary) else e
+
+
+def _unary(e: n.Unary) -> n.Expr:
+    inner = e.operand
+    if isinstance(inner, n.Unary) and inner.op == e.op:
+        return inner.operand
+    if isinstance(inner, n.Binary) and inner.op == "-" and e.op == "-":
+        return _plain(n.Binary("-", inner.right, inner.left, span=e.span))
+    if isinstance(inner, n.Compare) and e.op == "not":
+        return replace(inner, op=NEGATED[inner.op])
+    return e
+
+
+def _binary(e: n.Binary) -> n.Expr:
+    if e.op in ("+", "-") and _negative(e.right):
+        return replace(e, op="-" if e.op == "+" else "+", right=_operand(e.right))
+    if e.op == "+" and _negative(e.left):
+        return replace(e, op="-", left=e.right, right=_operand(e.left))
+    if e.op == "*":
+        for one, other in ((e.left, e.right), (e.right, e.left)):
+            if isinstance(other, n.Binary) and other.op == "/" and other.left == ONE:
+                return replace(e, op="/", left=one, right=other.right)
+    return e
 
 
 def _items(items: tuple[n.AlignItem, ...]) -> tuple[n.AlignItem, ...]:
