@@ -1,6 +1,6 @@
 """Verdicts: frozen values that say exactly what was established, and how they fold into one.
 
-No solver, no printing: `discharge` supplies outcomes, `pipeline` folds them here, `report` draws the result.
+No solver, no printing: the kernel supplies outcomes, `judge` folds them here, `report` draws the result.
 """
 
 from __future__ import annotations
