@@ -50,12 +50,10 @@ def _is_cell(e: n.Expr | None) -> bool:
 class _Tables:
     def __init__(self, mechanism: n.Mechanism, source: Source) -> None:
         self.mechanism, self.source = mechanism, source
-        tables = [i for i in mechanism.inputs if isinstance(i, n.Queries) and i.table is not None]
+        inputs = mechanism.inputs
+        tables = [i for i in inputs if isinstance(i, n.Queries) and i.table is not None]
         self.shapes = {x: item.table for item in tables for x in item.names if item.table is not None}
-        self.given = {
-            x for i in mechanism.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))
-        }
-
+        self.given = {x for i in inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
         self.used = {*self.given, *(x for s in walk.statements_in(mechanism.body) for x in _names(s))}
 
     def read(self) -> n.Mechanism:
@@ -70,7 +68,6 @@ class _Tables:
     def _declared(self, item: n.Input) -> n.Input:
         if not isinstance(item, n.Queries) or item.table is None:
             return item
-        rows, columns = item.table
         whole = {i.name for i in self.mechanism.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT}
         for size in item.table:
             known = isinstance(size, n.Name) and (size.ident in whole or size.ident not in self.given)
@@ -80,7 +77,7 @@ class _Tables:
                     "bad-table", "the sizes of a table are whole inputs or numbers", size, advice
                 )
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
-        cells = n.Binary("*", rows, columns, span=item.span)
+        cells = n.Binary("*", *item.table, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
         zeros = (n.Number(Fraction(0), span=size.span) for size in item.table)
         says += [n.Compare(">=", e, zero, span=e.span) for e, zero in zip(item.table, zeros, strict=True)]
