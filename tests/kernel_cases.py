@@ -15,6 +15,7 @@ from aligncheck.language.check import check
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
+from aligncheck.search.witness.enough import with_needs
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import read, written
 from aligncheck.verdict import Verified
@@ -49,5 +50,6 @@ def search(path: Path, folder: str) -> bool:
     if not isinstance(verdict, Verified):
         return False
     name = path.stem.removesuffix("_ok")
-    (WITNESSES / folder / f"{name}.json").write_text(written(verdict.witness) + "\n", "utf-8")
+    text = written(with_needs(verdict.mechanism, verdict.witness))
+    (WITNESSES / folder / f"{name}.json").write_text(text + "\n", "utf-8")
     return isinstance(verdict.accepted, Accepted)

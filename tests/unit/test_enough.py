@@ -15,8 +15,8 @@ from aligncheck.search.witness.enough import with_needs
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import WitnessError, read, written
 
-SPEC = spec_of(PROJECT / "specs" / "noisy_topk_gap.dp")
-WITNESS = with_sorts(SPEC, witness_of("specs", "noisy_topk_gap"))
+SPEC = spec_of(PROJECT / "specs" / "noisy_topk_gap_exp_monotone.dp")
+WITNESS = with_sorts(SPEC, witness_of("specs", "noisy_topk_gap_exp_monotone"))
 
 
 def test_a_hard_question_is_asked_with_what_it_needs() -> None:

@@ -41,6 +41,7 @@ def test_an_expression_is_written_plainly(written: str, meant: str) -> None:
         ("eta = -q'[0] + eta + q[0]", "eta += q[0] - q'[0]"),
         ("eta -= -1", "eta += 1"),
         ("eta -= q'[0] - q[0]", "eta += q[0] - q'[0]"),
+        ("eta += 1 when not (q <= q')", "eta += 1 when not q <= q'"),
         ("eta = 1 - eta", "eta = 1 - eta"),
         ("eta = eta/2", "eta = eta/2"),
     ],

@@ -50,9 +50,18 @@ def _unary(e: n.Unary) -> n.Expr:
         return inner.operand
     if isinstance(inner, n.Binary) and inner.op == "-" and e.op == "-":
         return _plain(n.Binary("-", inner.right, inner.left, span=e.span))
-    if isinstance(inner, n.Compare) and e.op == "not":
+    if isinstance(inner, n.Compare) and e.op == "not" and not _of_lists(inner):
         return replace(inner, op=NEGATED[inner.op])
     return e
+
+
+def _of_lists(test: n.Compare) -> bool:
+    """Whether it may be a comparison of all answers with those on D'."""
+    sides = (test.left, test.right)
+    return (
+        all(isinstance(e, n.Name) for e in sides)
+        and len({e.ident for e in sides if isinstance(e, n.Name)}) == 1
+    )
 
 
 def _binary(e: n.Binary) -> n.Expr:
