@@ -24,7 +24,7 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_is_never_verified(path: Path) -> None:
-    result = verify_file(str(path), Options(timeout=20, explain=False))
+    result = verify_file(str(path), Options(timeout=60, explain=False))
     verdict = result.verdict
     assert not isinstance(verdict, Verified)
     if isinstance(verdict, Unknown):
@@ -45,6 +45,6 @@ def test_what_is_private_is_verified_and_its_neighbour_is_not(name: str) -> None
     )
     assert sum(one != other for one, other in zip(good, bad, strict=True)) == 1
     for which in ("ok", "bad"):
-        result = verify_file(str(PRIVATE / f"{name}_{which}.dp"), Options(timeout=20, explain=False))
+        result = verify_file(str(PRIVATE / f"{name}_{which}.dp"), Options(timeout=60, explain=False))
         assert isinstance(result.verdict, Verified) is (which == "ok"), result.verdict
         assert compare(result).agrees, compare(result)
