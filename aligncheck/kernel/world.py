@@ -119,7 +119,7 @@ class World:
     ) -> None:
         """Decides now, from what is known on the path so far, of these kinds. Raises Reject."""
         question = Obligation(condition, place, sentence, goal, len(path.facts), line)
-        self.decide([f for f in path.facts if f.kind in kinds], question)
+        self.decide(path, [f for f in path.facts if f.kind in kinds], question)
 
     def discharge(self, path: Path) -> None:
         """Decides all that is pending. Raises Reject."""
@@ -128,7 +128,7 @@ class World:
         facts = list(enumerate(path.facts))
         facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
         for o in path.pending:
-            self.decide(o.usable(facts), o)
+            self.decide(path, o.usable(facts), o)
         path.pending, path.settled, path.foreseen = [], len(path.facts), 0
 
     def foresee(self, path: Path) -> None:
@@ -140,8 +140,8 @@ class World:
                 self.decided(o.condition, o.place, o.sentence, steps)
         path.foreseen = len(path.pending)
 
-    def decide(self, facts: list[Fact], o: Obligation) -> None:
-        """Decides an obligation from facts. Raises Reject."""
+    def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
+        """Decides an obligation of a path from facts. Raises Reject."""
         steps = self.decider.follows(facts, o.goal, f"{o.condition}: {o.sentence}")
         if steps is None:
             raise Reject(o.condition, o.place, f"not shown: {o.sentence}", o.line)

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import z3
 
-from aligncheck.kernel.answer import Line, Reject
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.evaluate import EXP, LN, LOG2, divided
 from aligncheck.kernel.form import INDEX, well_formed
-from aligncheck.kernel.logic import Decider, Kind
-from aligncheck.kernel.state import Mode, Path
+from aligncheck.kernel.logic import Decider, Fact
+from aligncheck.kernel.state import Mode, Obligation, Path
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
 from aligncheck.kernel.witness import Witness
@@ -45,16 +45,7 @@ STEPS = 1_000_000
 class Declarations(Kernel):
     """What the kernel states of inputs; nothing is asked."""
 
-    def prove(
-        self,
-        path: Path,
-        condition: str,
-        place: Span,
-        sentence: str,
-        goal: Term,
-        kinds: tuple[Kind, ...] = (Kind.RUN,),
-        line: Line | None = None,
-    ) -> None:
+    def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
         """Not asked."""
 
 

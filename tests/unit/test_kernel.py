@@ -16,11 +16,11 @@ import pytest
 from kernel_cases import PROJECT, decide, spec_of, witness_of
 from kernel_pairs import spec as mechanism
 
+from aligncheck.kernel import state
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact
-from aligncheck.kernel.state import Obligation
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -328,10 +328,10 @@ class Alarmed(Kernel):
         self.places: dict[tuple[str, Span], list[bool]] = {}
         self.alarm = Decider()  # what it is asked does not change what the kernel's own has in mind
 
-    def decide(self, facts: list[Fact], o: Obligation) -> None:
+    def decide(self, path: state.Path, facts: list[Fact], o: state.Obligation) -> None:
         contradict = self.alarm.follows(facts, self.symbols.false) is not None
         self.places.setdefault((o.condition, o.place), []).append(contradict)
-        super().decide(facts, o)
+        super().decide(path, facts, o)
 
 
 @pytest.mark.parametrize("name", KEPT)

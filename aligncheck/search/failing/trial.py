@@ -17,12 +17,12 @@ import z3
 
 from aligncheck.effort import Effort
 from aligncheck.kernel.align import Move
-from aligncheck.kernel.answer import Line, Reject
+from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.run import Exits, Go
-from aligncheck.kernel.state import Mode, Path, RecordList, Scope
+from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Symbols, Told
 from aligncheck.kernel.terms import Term, real
 from aligncheck.kernel.witness import Witness
@@ -132,22 +132,11 @@ class Trial(Kernel):
     def foresee(self, path: Path) -> None:
         """Nothing is decided."""
 
-    def prove(
-        self,
-        path: Path,
-        condition: str,
-        place: Span,
-        sentence: str,
-        goal: Term,
-        kinds: tuple[Kind, ...] = (Kind.RUN,),
-        line: Line | None = None,
-    ) -> None:
+    def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
         """Writes it down; what goes on from here are runs in which it holds."""
-        if condition in ("hypotheses", "terminates") or not isinstance(path, Course):
-            return
-        facts = tuple(f for f in path.facts if f.kind in kinds)
-        self._asks(condition, facts, [((), goal)], path)
-        path.fact(Kind.RUN, goal)
+        if o.condition not in ("hypotheses", "terminates") and isinstance(path, Course):
+            self._asks(o.condition, tuple(facts), [((), o.goal)], path)
+            path.fact(Kind.RUN, o.goal)
 
     def discharge(self, path: Path) -> None:
         """All is asked at the end of a run."""

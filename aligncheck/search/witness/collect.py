@@ -5,21 +5,20 @@ Not trusted, and no part of what decides: `kernel.decide` makes a kernel of its 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from aligncheck.kernel.answer import Line, Reject
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import Decider, Fact, Kind
-from aligncheck.kernel.state import Mode, Path
+from aligncheck.kernel.state import Mode, Obligation, Path
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.terms import Term
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 
-NO_TWIN = tuple(kind for kind in Kind if kind is not Kind.TWIN)
 PATHS = 512
 """So many ways through a program are looked at."""
 
@@ -76,20 +75,10 @@ class Collector(Kernel):
     def hypotheses(self, path: Path) -> None:
         """Nothing is asked."""
 
-    def prove(
-        self,
-        path: Path,
-        condition: str,
-        place: Span,
-        sentence: str,
-        goal: Term,
-        kinds: tuple[Kind, ...] = (Kind.RUN,),
-        line: Line | None = None,
-    ) -> None:
+    def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
         """Writes down what is asked of a line."""
-        if line is not None:
-            facts = self._known(path, kinds)
-            self.found.arrivals.append(Arrival(facts, {line: goal}))
+        if o.line is not None:
+            self.found.arrivals.append(Arrival(self._known(facts), {o.line: o.goal}))
 
     def discharge(self, path: Path) -> None:
         """Writes down what is asked of lines, and of the claim."""
@@ -97,7 +86,7 @@ class Collector(Kernel):
         ends = {e.span for e in (self.spec.privacy, self.spec.most) if e is not None}
         claims = tuple(o.goal for o in path.pending if o.condition == "cost" and o.place in ends)
         if goals or claims:
-            facts = self._known(path, NO_TWIN)
+            facts = self._known(f for f in path.facts if f.kind is not Kind.TWIN)
             self.found.arrivals.append(Arrival(facts, goals, claims))
         path.pending, path.settled = [], len(path.facts)
         if len(self.found.arrivals) > PATHS:
@@ -119,12 +108,12 @@ class Collector(Kernel):
             made.append((term, place, line))
         return made
 
-    def _known(self, path: Path, kinds: tuple[Kind, ...]) -> tuple[Fact, ...]:
-        facts = tuple(f for f in path.facts if f.kind in kinds)
-        for f in facts:
+    def _known(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        known = tuple(facts)
+        for f in known:
             if id(f.formula) in self.found.said:
                 self.found.lines[f] = self.found.said[id(f.formula)][1]
-        return facts
+        return known
 
     def emitted(self, stmt: n.Node, name: str, value: Term, path: Path) -> None:
         """Asks for each bound by itself."""

@@ -11,7 +11,7 @@ from aligncheck.kernel.answer import Line, Reject, Rejected
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import FEW, Confirm, Decider, Fact
-from aligncheck.kernel.state import Obligation
+from aligncheck.kernel.state import Obligation, Path
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
@@ -48,8 +48,8 @@ class Sifting(Kernel):
 
     failed: set[Line] = field(default_factory=set)
 
-    def decide(self, facts: list[Fact], o: Obligation) -> None:
+    def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
         if o.line is None:
-            super().decide(facts, o)
+            super().decide(path, facts, o)
         elif o.line not in self.failed and self.decider.follows(facts, o.goal, o.sentence, FEW) is None:
             self.failed.add(o.line)
