@@ -35,6 +35,7 @@ WORDING = "aligncheck.language.syntax.wording"
 
 RUNNING: dict[str, str] = {
     "aligncheck.compiler.forms": "the form in which a spec runs, which the kernel decides as a spec",
+    "aligncheck.language.unparse": "a form's text, and what a class says of itself",
     "aligncheck.compiler.modes": "the modes of running",
     "aligncheck.compiler.emit": "the form to Python; once a file is checked, `readback` alone",
     "aligncheck.compiler.readback": "Python to the form",
@@ -55,7 +56,11 @@ def _is_in(module: str, name: str) -> bool:
 CHECKED_BY: dict[str, tuple[str, ...]] = {
     "are the kernel": ("aligncheck.kernel",),
     "read specs": tuple(name for name in TRUSTED if name.startswith("aligncheck.language.")),
-    "derive the form that runs": ("aligncheck.compiler.forms", "aligncheck.compiler.modes"),
+    "derive the form that runs": (
+        "aligncheck.compiler.forms",
+        "aligncheck.language.unparse",
+        "aligncheck.compiler.modes",
+    ),
     "read the program back": ("aligncheck.compiler.readback",),
     "read the rest of the file": ("aligncheck.compiler.certificate",),
 }

@@ -85,7 +85,7 @@ def tell_faults(path: str, checked: CheckedFile | str) -> int:
 
 
 def _what_was_proved(path: str, checked: CheckedFile, solvers: str) -> list[str]:
-    from aligncheck.language.syntax.unparse import private_as
+    from aligncheck.language.unparse import private_as
     from aligncheck.report.statement import statement, trusted
 
     spec, form, mode, accepted = checked.spec, checked.form, checked.mode, checked.accepted

@@ -190,7 +190,7 @@ def refusal_for(mode: RunMode, done: Certification) -> str:
 def _ties(mode: RunMode, done: Certification) -> Iterator[str]:
     """What ties would cost, where they are what a lattice has and the proof has not."""
     from aligncheck.commands.ties import tie_bound
-    from aligncheck.language.syntax.unparse import unparse_expr
+    from aligncheck.language.unparse import unparse_expr
     from aligncheck.verdict import Verified
 
     verdict = done.result.verdict

@@ -52,7 +52,7 @@ def align(path: str, *, timeout: float | None, write: bool) -> int:
 
     match found:
         case FoundAlignment(items=items, source=source, tally=tally):
-            from aligncheck.language.syntax.unparse import unparse_alignment
+            from aligncheck.language.unparse import unparse_alignment
 
             section = unparse_alignment(items)
             tell("align", *(f"  {line}" for line in section.split("\n") if line))
@@ -138,7 +138,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
         return ()
     match found:
         case FoundAlignment(items=items):
-            from aligncheck.language.syntax.unparse import unparse_alignment
+            from aligncheck.language.unparse import unparse_alignment
 
             lines = (f"  {line}" for line in unparse_alignment(items).split("\n") if line)
             return "another alignment is verified (`aligncheck align --write` puts it into the file):", *lines

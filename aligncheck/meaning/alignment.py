@@ -17,7 +17,6 @@ from aligncheck.language.families import Moves
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
     gathered_in_full,
     has_densities,
@@ -29,6 +28,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (

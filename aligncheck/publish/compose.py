@@ -16,8 +16,8 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.layout import spelled_plainly
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.exact import decimal
 from aligncheck.publish.playground import NotPlayableError, presets, program_document
 from aligncheck.publish.sheet import (

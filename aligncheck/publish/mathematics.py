@@ -12,8 +12,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import GREEK
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import claimed_in
+from aligncheck.language.unparse import unparse_expr
 
 _LETTERS = {spelt: f"\\{spelt}" for spelt in GREEK.values()} | {
     "eps": "\\varepsilon",

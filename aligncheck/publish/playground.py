@@ -12,8 +12,8 @@ from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract, contract_of
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import gathered_in_full, names_in, renews, shifts_in, statements_in
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.interpreter import NoiseKey, value_text
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.synthesis.runs import some_pairs

@@ -14,7 +14,6 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
     claimed_in,
     moved_by,
@@ -24,6 +23,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     with_parts,
 )
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.report.numbers import listed
 from aligncheck.search.witness.line_costs import half_square, product
 from aligncheck.verdict import DearestRun, Verified

@@ -12,8 +12,8 @@ from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_shift
 from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.unparse import unparse_expr, unparse_shift
 from aligncheck.report.lines import Canvas, Lines, expanded
 
 _SECTIONS = re.compile("mechanism|input|privacy|program|align|expect")

@@ -18,7 +18,7 @@ from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.nodes import Approximate, Claim, Concentrated, Pure
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.exact import Value
 from aligncheck.meaning.interpreter import (
     Assigned,

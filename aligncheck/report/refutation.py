@@ -18,7 +18,7 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
-from aligncheck.language.syntax.unparse import private_as, unparse_claim
+from aligncheck.language.unparse import private_as, unparse_claim
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text

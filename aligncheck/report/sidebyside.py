@@ -11,8 +11,8 @@ from rich.text import Text
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import ZERO, Irrational, Number, Undecided, Value, compare
 from aligncheck.meaning.replay import PairedStep

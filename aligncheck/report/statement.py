@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from aligncheck.compiler.emit.describe import chosen_queries, guarantee
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax.nodes import Mechanism
-from aligncheck.language.syntax.unparse import unparse_claim, unparse_input
+from aligncheck.language.unparse import unparse_claim, unparse_input
 from aligncheck.trusted import CHECKED_BY, RUN_BY, lines_of
 
 _HOW = {

@@ -15,8 +15,8 @@ from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.exact import Undecided, absolute, compare, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.interpreter import Finished

@@ -43,7 +43,6 @@ from aligncheck.language.syntax.nodes import (
     Unary,
     While,
 )
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_input, unparse_shift
 from aligncheck.language.syntax.walk import (
     expressions_in,
     names_in,
@@ -52,6 +51,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.language.unparse import unparse_expr, unparse_input, unparse_shift
 from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario

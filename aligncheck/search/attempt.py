@@ -36,7 +36,6 @@ from aligncheck.language.syntax.nodes import (
     Sample,
     Sort,
 )
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
     expressions_in,
     has_densities,
@@ -44,6 +43,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
 from aligncheck.verdict import (

@@ -12,8 +12,8 @@ from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_shift
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.language.unparse import unparse_expr, unparse_shift
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from typing import Any
 
 from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
     has_densities,
     names_in,
@@ -30,6 +29,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
 

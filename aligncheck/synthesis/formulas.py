@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.synthesis.reading import ProgramReading, renamed
 
 

@@ -23,8 +23,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.rewrite import statements
-from aligncheck.language.syntax.unparse import unparse, unparse_claim, unparse_expr
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.unparse import unparse, unparse_claim, unparse_expr
 from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Input, RunScope, number_of
 from aligncheck.meaning.scenario import Scenario

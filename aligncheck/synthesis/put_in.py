@@ -7,7 +7,7 @@ import re
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import SECTIONS
-from aligncheck.language.syntax.unparse import unparse_alignment
+from aligncheck.language.unparse import unparse_alignment
 
 _HEAD = re.compile(rf"(?:{'|'.join(SECTIONS)})\b")
 

@@ -20,8 +20,8 @@ from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, shifts_in, statements_in, subexpressions
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
 from aligncheck.synthesis.formulas import NoFormulaError, formula_text, over_inputs, times, to_sympy

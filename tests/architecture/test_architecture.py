@@ -37,6 +37,7 @@ ORDER = (
     "language.conditions",
     "language.diagnostics",
     "language.syntax",
+    "language.unparse",
     "kernel",
     "language.check",
     "compiler.modes",

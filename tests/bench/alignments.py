@@ -31,8 +31,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.rewrite import statements
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import has_densities, statements_in
+from aligncheck.language.unparse import unparse
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.synthesis.find import FULL, NoAlignment, SearchTally, find_alignment
 from aligncheck.verdict import name_of

@@ -18,7 +18,7 @@ from aligncheck.expect import compare, expectation_in
 from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Queries
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.meaning.replay import aligned, draw_count, replay, same_output
 from aligncheck.pipeline import Options, verify_file, verify_source
 from aligncheck.verdict import AlignmentFails, FileResult, Verified

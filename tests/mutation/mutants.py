@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import names_in, statements_in
+from aligncheck.language.unparse import unparse
 
 ONE, TWO = n.Number(Fraction(1)), n.Number(Fraction(2))
 ZERO = n.Number(Fraction(0))

@@ -19,7 +19,7 @@ from judging import OPEN, VERIFIED, Task, judgements
 from mutants import Mutant
 from survivors import is_private, justified, mutants, specs
 
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 
 
 def main() -> int:

@@ -21,8 +21,8 @@ from survivors import Justified, is_private, justified, mutants, sample, specs
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.unparse import unparse
 
 JOBS = 2
 EFFORT = 320

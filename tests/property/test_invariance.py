@@ -16,7 +16,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.verdict import AlignmentFails, Unknown, name_of
 

@@ -20,8 +20,8 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.limits import MAX_SETS
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import decoded
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import subexpressions
+from aligncheck.language.unparse import unparse
 
 SPECS = sorted((Path(__file__).parents[2] / "specs").rglob("*.dp"))
 

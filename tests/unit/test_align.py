@@ -16,7 +16,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.unparse import unparse_alignment
+from aligncheck.language.unparse import unparse_alignment
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.synthesis.find import FULL, SHORT, FoundAlignment, NoAlignment, SearchEffort, find_alignment
 from aligncheck.synthesis.put_in import with_alignment

@@ -21,7 +21,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise

@@ -21,7 +21,7 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.refutation.databases import parameter_choices
 from aligncheck.report.release import render_execution
 from aligncheck.runtime import GapNoise, ParameterError

@@ -14,8 +14,8 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.unparse import unparse
 from aligncheck.meaning.exact import decimal
 from aligncheck.meaning.exact_density import weigh
 from aligncheck.meaning.interpreter import Stopped

@@ -32,7 +32,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.unparse import unparse, unparse_expr
+from aligncheck.language.unparse import unparse, unparse_expr
 from aligncheck.runtime import rationals
 from aligncheck.verdict import Verified
 

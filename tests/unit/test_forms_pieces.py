@@ -16,7 +16,7 @@ from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
 from aligncheck.compiler.forms.shared import NoFormError, constant, fresh
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import RunScope, evaluate
 from aligncheck.search.witness.witness_json import expression
 

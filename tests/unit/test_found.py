@@ -8,7 +8,7 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.syntax.nodes import While
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.candidates import Candidates
 from aligncheck.search.witness.collect import collected
 from aligncheck.search.witness.densities import length_by_densities

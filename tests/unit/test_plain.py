@@ -6,8 +6,8 @@ import pytest
 from small_specs import spec
 
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr, unparse_shift
 from aligncheck.language.syntax.walk import expressions_in, shifts_in
+from aligncheck.language.unparse import unparse_expr, unparse_shift
 from aligncheck.search.witness.plain import plain
 
 INPUTS = "q : queries, sensitivity 1\neps : real where eps > 0"

@@ -8,7 +8,7 @@ from small_specs import spec, verdict_of
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.record_places import misplaced, uneven_rounds
 from aligncheck.verdict import AlignmentFails, Verified
 

@@ -6,7 +6,7 @@ import pytest
 
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.more_lines import MoreLines
 from aligncheck.search.witness.scans import Scans
 

@@ -12,7 +12,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.grammar import grammar
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse, unparse_expr
+from aligncheck.language.unparse import unparse, unparse_expr
 
 PROJECT = Path(__file__).parents[2]
 SPECS = sorted((PROJECT / "specs").rglob("*.dp"))

@@ -12,7 +12,7 @@ from aligncheck.language.syntax import limits
 from aligncheck.language.syntax.build import MAX_ARMS, MAX_DIGITS
 from aligncheck.language.syntax.layout import MAX_BLOCKS, MAX_BRACKETS, MAX_WORD
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 
 SECONDS = 1.0
 """The longest that any bad input may take, as the issue has it; all of them take a fraction of it."""

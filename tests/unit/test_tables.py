@@ -13,7 +13,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Input, Queries
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.tables import flat as flattened
-from aligncheck.language.syntax.unparse import unparse
+from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import run
 
 HEAD = 'mechanism t\nuse c from "c.dp"\ninput\n  n : int\n  m : int\n'

@@ -10,7 +10,7 @@ import pytest
 from aligncheck.cli import main
 from aligncheck.commands.ties import tie_bound
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 
 SPECS = Path(__file__).parents[2] / "specs"
 BOUNDS = {

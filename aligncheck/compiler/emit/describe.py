@@ -13,8 +13,8 @@ from aligncheck.compiler.forms import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_alignment, unparse_expr
 from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.unparse import unparse_alignment, unparse_expr
 from aligncheck.verdict import Verified
 
 _WIDTH = 88

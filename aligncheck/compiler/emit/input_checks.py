@@ -13,8 +13,8 @@ from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
 from aligncheck.compiler.forms.directions import undirected
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import lists_per_answer, names_in, subexpressions
+from aligncheck.language.unparse import unparse_expr
 
 GIVEN = {nodes.Sort.REAL: "RealLike", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}
 """The type of a parameter as it is given."""

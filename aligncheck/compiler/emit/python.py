@@ -41,12 +41,12 @@ from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import (
     expressions_in,
     names_in,
     statements_in,
 )
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.verdict import NAMES, Verified
 
 _BASES = {

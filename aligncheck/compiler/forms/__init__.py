@@ -48,8 +48,8 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse
 from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.unparse import unparse
 
 __all__ = [
     "AnswerReading",

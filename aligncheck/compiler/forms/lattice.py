@@ -35,8 +35,8 @@ from aligncheck.language.syntax.nodes import (
     Mechanism,
     Sort,
 )
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, parts_of, statements_in, subexpressions, with_parts
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime.refined import common_step
 
 

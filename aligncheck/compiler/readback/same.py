@@ -19,8 +19,8 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import claimed_in, lists_per_answer, names_in
+from aligncheck.language.unparse import unparse_expr
 
 EXPRESSIONS = get_args(Expr)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aligncheck.language.check.symbol_table import SymbolTable
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 
 _INDICES = ("i", "j", "k", "idx", "index")
 _HEADER = re.compile(r"for +(\w+) +in +(\w+) *:")

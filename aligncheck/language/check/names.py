@@ -20,11 +20,11 @@ from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, subexpressions
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import IDIOMS, WORDS, draw_of
 from aligncheck.language.syntax.wording.refused import CALLS, scope_fault
+from aligncheck.language.unparse import unparse_expr
 
 _OWN = (
     "a function of one's own takes public or noisy values, and is declared above the inputs: "

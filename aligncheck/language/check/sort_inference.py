@@ -19,8 +19,8 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.nodes import (
     Sort,
 )
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import claimed_in, names_in, own_expressions, statements_in
+from aligncheck.language.unparse import unparse_expr
 
 _WHOLE = ("abs", "min", "max", "clip")
 _NOUN = {Sort.REAL: "a number", Sort.INT: "a whole number", Sort.BOOL: "a truth value"}

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.language.syntax.unparse import unparse_expr
+from aligncheck.language.unparse import unparse_expr
 
 Product: TypeAlias = tuple[tuple[n.Expr, int], ...]
 """Expressions to powers, in the order of their text."""

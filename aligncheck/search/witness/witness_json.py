@@ -23,8 +23,8 @@ from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.language.unparse import unparse_expr
 
 _NAME = re.compile(r"\$\w+")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
