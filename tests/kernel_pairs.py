@@ -3073,7 +3073,7 @@ PAIRS: tuple[Pair, ...] = (
         "exchanged_on_a_lattice_that_noise_tells",
         13,
         spec(
-            *("c ~ Lap(1/eps)", "s = 1", "if {} > 0:", "  s = 2", "a ~ DLap(1/eps, s)", "b ~ DLap(1/eps, s)"),
+            *("c ~ Lap(1/eps)", "s = 2 if {} > 0 else 1", "a ~ DLap(1/eps, s)", "b ~ DLap(1/eps, s)"),
             "emit w(v = 0)",
             align="a = b\n  b = a",
         ),
@@ -3122,9 +3122,12 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "a_draw_that_is_put_in_two_places",
         13,
-        spec("a ~ Lap(1/eps)", "b ~ Lap(1/eps)", "emit w(v = 0)", align="a = b\n  b = {}"),
-        "a",
-        "b",
+        spec(
+            *("a ~ Lap(1/eps)", "b ~ Lap(1/eps)", "emit w(v = 0)"),
+            align="a = b when eps > 1\n  b = a when eps > {}",
+        ),
+        "1",
+        "2",
         ("injective",),
     ),
     Pair(
@@ -3168,6 +3171,19 @@ PAIRS: tuple[Pair, ...] = (
         "<=",
         ">",
         ("injective",),
+    ),
+    Pair(
+        "two_lists_that_change_places",
+        13,
+        spec(
+            *("for i, y in q:", "  a[i] ~ Lap(1/eps)", "  b[i] ~ Lap(1/eps)", "emit w(v = 0)"),
+            align="a[i] = b[i]\n  b[i] = {}",
+            claim="0",
+        ),
+        "a[i]",
+        "a[0]",
+        ("injective",),
+        Witness((loop("alignment_cost <= 0", early="$drawn_a == i;$dense_a;$drawn_b == i;$dense_b"),)),
     ),
     Pair(
         "a_list_turned_round",

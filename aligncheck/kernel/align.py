@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, repeat
@@ -58,6 +58,18 @@ class Move:
         """What the draw is moved by."""
         more = self.divisor if self.source is None else self.source[1]
         return (self.value,) if more is None else (self.value, more)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The draws of a noise variable, at an index: where there is one, what it is drawn with, and the lines
+    that put other draws in its place: where on, and which draws (see `Move`).
+    """
+
+    family: Family
+    within: Term
+    drawn: list[Term]
+    takes: list[tuple[Term, tuple[str, Term]]]
 
 
 FLIPPED = n.Number(Fraction(-1))
@@ -235,9 +247,9 @@ class Aligner(Sets):
         """The aligned draw: the draw, or what a line puts in its place, and what the lines add. See section
         13 of docs/kernel.md.
 
-        Draws that take each other's place are drawn once in every complete run, and all of the first level;
-        that these are the same ones, with equal scales, is shown at the end (`exchanged`). On a lattice this
-        is a bijection as on the reals, for draws that have one lattice; dividing would leave it.
+        Draws that take each other's place are drawn once in every complete run, and all of the first level
+        (`_exchanged`). On a lattice this is a bijection as on the reals, for draws that have one lattice;
+        dividing would leave it.
         """
         x, place = stmt.name, stmt.span
         new = [m for m in moves if m.renews]
@@ -259,15 +271,8 @@ class Aligner(Sets):
             if m.divisor is not None and not flips:
                 text = f"{x} is divided by 1 at least"
                 path.oblige("support", place, text, implies(m.on, m.divisor >= 1))
-            elif stmt.index is None and m.source is not None:
-                source = m.source[0]
-                if not all(self._once(name, stmt.family) for name in (x, source)):
-                    raise Reject("language", place, f"`{x}` or `{source}` is not drawn once, in every run")
-                if not all(self.symbols.noise_free(other.on, other.value) for other in moves):
-                    raise Reject("acyclic", place, f"what is added to `{source}` depends on noise")
-                path.exchanged.append((x, source, m.on))
-        if stmt.index is not None and any(m.source is not None for m in moves):
-            self._permuted(stmt, path)
+        if any(m.source is not None for m in moves):
+            self._exchanged(stmt, path)
         return self._renew(one, moves)
 
     def _renew(self, one: Term, moves: list[Move]) -> Term:
@@ -279,70 +284,54 @@ class Aligner(Sets):
                 one = z3.If(m.on, divided(one, m.divisor), one)
         return one + self.total(moves)
 
-    def _permuted(self, stmt: n.Sample, path: Path) -> None:
-        """That the draws of one variable in the place of others are just those whose place is taken, each
-        once; and that each has the scale that the other has. See section 13 of docs/kernel.md.
-
-        They are the draws of a loop that makes one in each round, and leaves out none: those at all indices
-        of its range, in every complete run. All that is asked is asked of any two indices, of which lines and
-        scales are functions that neither noise nor the loop has a part in.
-        """
-        x, place, level = stmt.name, stmt.span, self.scope(Mode.LEVEL, path, stmt.span)
-        loops = [s for s in self.spec.body if isinstance(s, n.For) and stmt in s.body]
-        if len(self._samples(x)) > 1 or not loops or stmt.index != n.Name(loops[0].index or ""):
-            raise Reject("language", place, f"`{x}` is not drawn at each index of one loop")
-        over, inside = loops[0].over, list(statements_in(loops[0].body))
-        ends = names_in(over.low) | names_in(over.high) if isinstance(over, n.OverRange) else set()
-        if any(isinstance(s, n.Break) or (isinstance(s, n.Assign) and s.name in ends) for s in inside):
-            raise Reject("language", place, f"the loop that draws `{x}` may end before its last round")
-        low, high = self.ends(over, level)
-        j, k = self.index("j"), self.index("k")
-        one, other = (self.moves(x, at, replace(level, generic=(j, k))) for at in (j, k))
-        rounds = [level.binding(loops[0].index or "", at, True) for at in (j, k)]
-        drawn, others = ([self.number(e, scope) for e in stmt.args] for scope in rounds)
-        fixed = all(map(self.symbols.inputs_only, drawn[1:]))
-        told = (low, high, drawn[0], *(t for m in one for t in (m.on, *m.parts)))
-        if not (fixed and self.symbols.noise_free(*told)):
-            raise Reject("acyclic", place, f"which `{x}` takes the place of which depends on noise")
-        range_j, range_k = (both(low <= at, at < high) for at in (j, k))
-        lines = [(m.on, m.source) for m in one], [(m.on, m.source) for m in other]
-        takes, again = ([(on, s[1]) for on, s in each if s is not None] for each in lines)
-        if any(s is not None and s[0] != x for _, s in lines[0]):
-            raise Reject("language", place, f"another noise variable's draws in the place of `{x}`")
-        taken = both(range_k, either(self.symbols.false, *(on for on, _ in again)))
-        for on, at in takes:
-            here = both(range_j, on)
-            text = f"the {x} that is put in another's place has its own taken"
-            path.oblige("injective", place, text, implies(both(here, k == at), taken))
-            text, equal = f"two {x} that change places have one scale", _equal(drawn, others)
-            path.oblige("scales", place, text, implies(both(here, k == at), equal))
-            for on_k, at_k in again:
-                goal = implies(both(here, range_k, on_k, at == at_k), j == k)
-                path.oblige("injective", place, f"{x} is put in one place only", goal)
-
-    def _once(self, x: str, family: Family) -> bool:
-        """Whether a noise variable is one draw, at the top level, from this family."""
-        samples = self._samples(x)
-        return samples == [s for s in self.spec.body if s in samples] and [
-            (s.index, s.family) for s in samples
-        ] == [(None, family)]
-
-    def exchanged(self, path: Path) -> None:
+    def _exchanged(self, stmt: n.Sample, path: Path) -> None:
         """That the draws in the place of others are just those whose place is taken, each once; and that each
-        has the scale that the other has, and the lattice, which D tells.
+        has the scale that the other has. See section 13 of docs/kernel.md.
+
+        All that is asked is asked of any two indices, of which lines and scales are functions that neither
+        noise nor a loop has a part in.
         """
-        place = self.spec.span
-        for at, (x, source, on) in enumerate(path.exchanged):
-            taken = either(self.symbols.false, *(o for y, _, o in path.exchanged if y == source))
-            path.oblige("injective", place, f"{source} is put in another's place as well", implies(on, taken))
-            for _, again, other in path.exchanged[:at]:
-                if again == source:
-                    text = f"{source} is put in one place only"
-                    path.oblige("injective", place, text, z3.Not(both(on, other)))
-            if not all(map(self.symbols.inputs_only, path.scales[x][1:])):
-                raise Reject("acyclic", place, f"the lattice of `{x}` depends on noise")
-            equal = _equal(path.scales[x], path.scales[source])
-            path.oblige("scales", place, f"{x} and {source} have one scale", implies(on, equal))
+        x, place, shifts = stmt.name, stmt.span, shifts_in(self.spec.align)
+        takers = dict.fromkeys(line.name for line in shifts if line.op == "=" and self._renewed(line)[1])
+        j, k = self.index("j"), self.index("k")
+        one, rest = self._each_draw(x, j, path), {y: self._each_draw(y, k, path) for y in takers}
+        for on, (source, at) in one.takes:
+            other, here = rest.get(source), both(one.within, on, k == at)
+            if other is None or other.family is not one.family or len(other.drawn) != len(one.drawn):
+                raise Reject("language", place, f"`{source}`, in the place of `{x}`, is no such draw")
+            taken = both(other.within, either(self.symbols.false, *(by for by, _ in other.takes)))
+            path.oblige("injective", place, f"the place of {source} is taken, too", implies(here, taken))
+            equal = both(*(f == g for f, g in zip(one.drawn, other.drawn, strict=True)))
+            path.oblige("scales", place, f"{x} and {source} have one scale", implies(here, equal))
+            for y, again in rest.items():
+                only = j == k if y == x else self.symbols.false
+                for clash in (both(o, at == to) for o, (z, to) in again.takes if z == source):
+                    goal = implies(both(one.within, on, again.within, clash), only)
+                    path.oblige("injective", place, f"{source} is put in one place only", goal)
+
+    def _each_draw(self, x: str, at: Term, path: Path) -> Draws:
+        """The draws of a variable at an arbitrary index: a statement of the top level, or of a loop of the
+        top level that leaves out no round, makes each of them once in every complete run.
+        """
+        stmt, *more = self._samples(x)
+        rounds = scope = self.scope(Mode.LEVEL, path, stmt.span, (at,))
+        match [s for s in self.spec.body if s == stmt or (isinstance(s, n.For) and stmt in s.body)]:
+            case [n.Sample(index=None)] if not more:
+                low, high = self.symbols.zero, self.symbols.integer(1)
+            case [n.For(index=str(i), over=over, body=body)] if not more and stmt.index == n.Name(i):
+                ends = names_in(over.low) | names_in(over.high) if isinstance(over, n.OverRange) else set()
+                changed = {s.name for s in statements_in(body) if isinstance(s, n.Assign)}
+                if ends & changed or any(isinstance(s, n.Break) for s in statements_in(body)):
+                    raise Reject("language", stmt.span, f"the loop that draws `{x}` may leave out a round")
+                (low, high), rounds = self.ends(over, scope), scope.binding(i, at, True)
+            case _:
+                raise Reject("language", stmt.span, f"`{x}` is not drawn once, in every run")
+        moves, drawn = self.moves(x, at, scope), [self.number(e, rounds) for e in stmt.args]
+        told = (low, high, drawn[0], *(t for m in moves for t in (m.on, *m.parts)))
+        if not (all(map(self.symbols.inputs_only, drawn[1:])) and self.symbols.noise_free(*told)):
+            raise Reject("acyclic", stmt.span, f"which `{x}` takes the place of which depends on noise")
+        takes = [(m.on, m.source) for m in moves if m.source is not None]
+        return Draws(stmt.family, both(low <= at, at < high), drawn, takes)
 
     # --- cost ---------------------------------------------------------------------------------------------
 
@@ -550,11 +539,6 @@ def _over(x: Term, y: Term) -> Term:
     left = [f.term for f, power in powers.items() for _ in range(power)]
     below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
     return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
-
-
-def _equal(some: Sequence[Term], others: Sequence[Term]) -> Term:
-    """That terms are equal one by one."""
-    return both(*(one == other for one, other in zip(some, others, strict=True)))
 
 
 def _whole(term: Term) -> Term:

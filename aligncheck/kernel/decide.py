@@ -197,7 +197,6 @@ class Kernel(Inputs):
         self.pay(path, 0)
         cost, limit = path.ghosts["alignment_cost"], self._limit(path)
         path.oblige("cost", self.spec.claim.span, "the cost is within the claim", cost <= limit)
-        self.exchanged(path)
         if self.general:
             self.one_to_one(path)
         self.discharge(path)

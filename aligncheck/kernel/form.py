@@ -27,20 +27,8 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z", re.ASCII)
 RESERVED = {"out", "alignment_cost", *n.FUNCTIONS}
 INDEX = "i"
 """What declarations call the index of an answer, or of an entry."""
-NAMED = (n.EmitField, n.Argument, n.Mechanism)
-"""What has a name that stands for nothing in the program."""
-GIVING: dict[type, tuple[str, bool]] = {
-    **dict.fromkeys((n.Parameter, n.PublicVector, n.Queries), ("input", False)),
-    n.Use: ("use", False),
-    n.Function: ("function", False),
-    n.Assign: ("variable", True),
-    n.Sample: ("noise", True),
-    n.Choose: ("choice", False),
-    n.Logistic: ("number", False),
-    n.Invoke: ("call", False),
-    n.For: ("loop", True),
-}
-"""To what a part of a spec gives names, and whether others may give the same to such a thing again."""
+AGAIN = (n.Assign, n.Sample, n.For)
+"""What may give a name again that such a thing has given."""
 OPERATORS: dict[type, tuple[str, ...]] = {
     n.Unary: ("-", "not"),
     n.Binary: ("+", "-", "*", "/", "%", "**"),
@@ -72,39 +60,27 @@ def _types(kind: Any) -> dict[str, Any]:
 
 def _check(value: object, wanted: Any, level: int) -> None:
     """That a value has a type, all the way down."""
+    origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
     if level > LEVELS:
         raise Reject("form", n.NOWHERE, "the tree is too deep")
-    kind: Any = wanted
-    origin = typing.get_origin(wanted)
     if origin in (typing.Union, types.UnionType):
-        choices = typing.get_args(wanted)
-        exact = [c for c in choices if type(value) is (types.NoneType if c is None else c)]
-        tuples = [c for c in choices if typing.get_origin(c) is tuple and isinstance(value, tuple)]
-        if not exact and not tuples:
-            raise _ill(value, wanted)
-        _check(value, (exact or tuples)[0], level)
-    elif origin is tuple:
-        _check_tuple(value, typing.get_args(wanted), level)
-    elif origin is Mapping:  # of witnesses: each is looked at where its callee is
-        if not isinstance(value, Mapping):
-            raise _ill(value, Mapping)
-    elif type(value) is not wanted:
+        _check(value, next((c for c in parts if type(value) is (typing.get_origin(c) or c)), parts), level)
+    elif origin is Mapping and isinstance(value, Mapping):
+        pass  # of witnesses: each is looked at where its callee is
+    elif type(value) is not (origin or wanted):
         raise _ill(value, wanted)
+    elif isinstance(value, tuple):
+        if parts[-1] is not Ellipsis and len(value) != len(parts):
+            raise _ill(value, wanted)
+        for one, kind in zip(value, repeat(parts[0]) if parts[-1] is Ellipsis else parts, strict=False):
+            _check(one, kind, level + 1)
     elif isinstance(value, contract.Contract):
         well_formed(value.mechanism)
     elif isinstance(value, n.Node | Span | Chance | LoopWitness | Witness):
-        for name, hint in _types(kind).items():
+        for name, hint in _types(wanted).items():
             _check(getattr(value, name), hint, level + 1)
         if isinstance(value, n.Node):
             _check_words(value)
-
-
-def _check_tuple(value: object, parts: tuple[Any, ...], level: int) -> None:
-    any_number = parts[-1] is Ellipsis
-    if type(value) is not tuple or not (any_number or len(value) == len(parts)):
-        raise _ill(value, tuple)
-    for one, kind in zip(value, repeat(parts[0]) if any_number else parts, strict=False):
-        _check(one, kind, level + 1)
 
 
 def _check_words(node: n.Node) -> None:
@@ -118,13 +94,12 @@ def _check_words(node: n.Node) -> None:
 
 def _ill(value: object, wanted: object) -> Reject:
     place = value.span if isinstance(value, n.Node) and type(value.span) is Span else n.NOWHERE
-    return Reject(
-        "form", place, f"a {type(value).__name__} where the tree has {getattr(wanted, '__name__', wanted)}"
-    )
+    known = getattr(wanted, "__name__", wanted)
+    return Reject("form", place, f"a {type(value).__name__} where the tree has {known}")
 
 
 def _identifiers(node: n.Node) -> Iterator[str]:
-    """The names that a node gives to something."""
+    """The names that a node gives to something (or, a line of the alignment, has)."""
     if isinstance(node, n.Queries):
         yield from node.names
     elif isinstance(node, n.For):
@@ -132,28 +107,27 @@ def _identifiers(node: n.Node) -> Iterator[str]:
         yield from item if node.index is None else (node.index, *item)
     elif isinstance(node, n.Gather | n.Emit):
         yield node.index if isinstance(node, n.Gather) else node.tag
-    elif type(node) in GIVING or isinstance(node, NAMED):
-        yield getattr(node, "name")  # noqa: B009 - these classes have one
+    elif (name := getattr(node, "name", None)) is not None:
+        yield name
 
 
 def _names(spec: n.Mechanism) -> None:
     """A name means one thing: no two of inputs, variables, noise, calls, functions and loop indices share
     one. Records of one tag have the same fields.
     """
-    owners: dict[str, str] = {}
+    owners: dict[str, type] = {}
     shapes: dict[str, set[str]] = {}
     for node in (*spec.inputs, *spec.uses, *spec.functions, *statements_in(spec.body)):
         if isinstance(node, n.Emit):
             names = {f.name for f in node.fields}
             if len(names) != len(node.fields) or shapes.setdefault(node.tag, names) != names:
                 raise Reject("form", node.span, "records of one tag have the same fields, each once")
-        elif not isinstance(node, n.If | n.While | n.Break | n.Pass):
-            kind, again = GIVING[type(node)]
-            given = list(_identifiers(node))
-            for name in given:
-                if name == INDEX and kind == "input":
-                    raise Reject("form", node.span, f"`{name}` is the index of an answer in declarations")
-                known = name in owners and (owners[name] != kind or not again)
-                if known or name in RESERVED or given.count(name) > 1:
-                    raise Reject("form", node.span, f"`{name}` has another meaning already")
-                owners[name] = kind
+            continue
+        given = list(_identifiers(node))
+        for name in given:
+            if name == INDEX and isinstance(node, n.Input):
+                raise Reject("form", node.span, f"`{name}` is the index of an answer in declarations")
+            other = name in owners and not (isinstance(node, AGAIN) and owners[name] is type(node))
+            if other or name in RESERVED or given.count(name) > 1:
+                raise Reject("form", node.span, f"`{name}` has another meaning already")
+            owners[name] = type(node)

@@ -231,9 +231,7 @@ class Runner(Choosing):
         path.ghosts[f"$least_{x}"] = z3.If(either(least == upto, at < least), at, least)
         path.ghosts[f"$drawn_{x}"] = z3.If(at >= upto, at + 1, upto)
         path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
-        scale = divided(rate[1], rate[0])
-        path.scales[x] = (scale,) if step is None else (scale, step)
-        path.made.append((x, at, scale, step))
+        path.made.append((x, at, divided(rate[1], rate[0]), step))
 
     def _moved_as_it_may(self, stmt: n.Sample, shift: Term, path: Path) -> None:
         """That the density falls no faster than its rate the way the draw is moved: see `Moves`."""

@@ -82,8 +82,7 @@ class Path:
     `$drawn_X`, `$least_X` and `$dense_X` sum up all draws. `twins` says of noise variables where the twin
     run's draw is taken to, for all indices in the place of one. `owed` was taken for granted at loop heads on
     the way. Before the fact number `settled` nothing is pending; the first `foreseen`
-    of what is pending were tried before. `scales` are those of the last draws, and steps;
-    `exchanged` says of scalar noise which other one takes its place, and where.
+    of what is pending were tried before.
     """
 
     values: dict[str, tuple[Term, ...]] = field(default_factory=dict)
@@ -99,8 +98,6 @@ class Path:
     settled: int = 0
     foreseen: int = 0
     owed: list[Owed] = field(default_factory=list)
-    scales: dict[str, tuple[Term, ...]] = field(default_factory=dict)
-    exchanged: list[tuple[str, str, Term]] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""

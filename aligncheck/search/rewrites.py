@@ -19,13 +19,11 @@ REWRITES = {
     "on a lattice that is divided": "such noise changes places, or is shifted by multiples of its step",
     "put in another's place": "shift such noise, by `+=`; in a claim of ε whose shifts have an order, `Lap` "
     "and `Cauchy` noise changes places, or is divided, and noise on a lattice changes places",
-    "is not drawn once, in every run": "draw both outside of branches and loops, without an index, and let "
-    "them change places under a `when`",
-    "is not drawn at each index of one loop": "let draws that change places be all those of one loop: "
-    "`for i in range(n):` and in it, outside of branches, `x[i] ~ …`",
-    "may end before its last round": "let the loop draw in all its rounds, without a `break`; read the draws "
-    "in another loop after it",
-    "another noise variable's draws": "draw all that change places under one name, `x[i]` and `x[n + i]`",
+    "is not drawn once, in every run": "let draws that change places be made outside of branches, without an "
+    "index, or be all those of one loop: `for i in range(n):` and in it `x[i] ~ …`, with `when`",
+    "may leave out a round": "let the loop draw in all its rounds, without a `break`; read the draws in "
+    "another loop after it",
+    "is no such draw": "let draws of one family change places, each in the place of one that leaves its own",
     "a count of records": "keep the number in a variable: `n = n + 1` where a record is emitted",
     "% of numbers that are not whole": "declare the numbers `int`, or write `x - m*floor(x/m)` for `x % m`",
     "more than assignments": "let both arms make the same draws and release the same records, before or "

@@ -56,13 +56,13 @@ TRIED = {
         "align\n  a = b when t > 0\n  b = a when t > 0\n",
         ("if t > 0:\n  ", "pass\n"),
     ),
-    "is not drawn at each index of one loop": (
-        "  for i in range(2):\n    {0}a[i] ~ Lap(1/eps)\n  emit done(v = t)\nalign\n  a[i] = a[1 - i]\n",
-        ("if t > 0:\n      ", ""),
-    ),
-    "may end before its last round": (
+    "may leave out a round": (
         "  for i in range(2):\n    a[i] ~ Lap(1/eps)\n{0}  emit done(v = t)\nalign\n  a[i] = a[1 - i]\n",
         ("    if t > 0: break\n", ""),
+    ),
+    "is no such draw": (
+        "  a ~ Lap(1/eps)\n  b ~ {0}(1/eps)\n  emit done(v = t)\nalign\n  a = b\n  b = a\n",
+        ("Cauchy", "Lap"),
     ),
     "a probability of the form": ("  eta ~ Geo({0})\n  emit a(v = eta)\n", ("1/k/2", "1 - exp(-eps)")),
     "`logsumexp` inside a set": (
@@ -79,7 +79,6 @@ NOT_MET = {
     "more than assignments": "a private test around draws or records fails at `output` before",
     "a count of records": "the checker knows the tags",
     "of a claim in δ or ρ": "asks for what another claim is about; tried by hand",
-    "another noise variable's draws": "tried by hand",
     "draws by densities in a loop": "an error of the front end, `misplaced-loop`",
     "stands alone on the right": "of `top`, an error of the front end; of `argmax`, in sets and arguments",
 }
