@@ -100,11 +100,15 @@ class RefinedNumber:
         per = down * numerator * self.bottom
         top = up * denominator * self.bottom
         shift = self.top * down * denominator
-        width = self._width() * top
+        least, most = self._ends()
+        steps = (least * top + shift) // per
+        if most * top + shift <= (steps + 1) * per:
+            return Fraction(steps * numerator, denominator)
+        width = (most - least) * top
         # With fewer digits it is only known to be in an open interval which is longer than a step, and has a
         # multiple of the step inside.
         enough = ((width - 1) // per).bit_length()
-        for more in _MORE[len(self.terms) > 1 :]:
+        for more in _MORE[len(self.terms) > 1 or not enough :]:
             count = enough + more
             low = self._least(count) * top + (shift << count)
             steps = low // (per << count)
@@ -116,7 +120,8 @@ class RefinedNumber:
         """1 or -1: the number is 0 with probability 0."""
         up, down = self.unit.as_integer_ratio()
         top, shift = up * self.bottom, down * self.top
-        width = self._width() * top
+        least, most = self._ends()
+        width = (most - least) * top
         for count in _MORE:
             low = self._least(count) * top + (shift << count)
             if low >= 0:
@@ -127,14 +132,15 @@ class RefinedNumber:
 
     def between(self, precision: int) -> tuple[Fraction, Fraction]:
         """Two numbers that it is between, at most 2^-precision apart."""
-        count = precision + (-((-self._width() * self.unit.numerator) // self.unit.denominator)).bit_length()
-        besides = Fraction(self.top, self.bottom)
-        low, width = self._least(count), self._width()
+        least, most = self._ends()
+        width = most - least
+        count = precision + (-((-width * self.unit.numerator) // self.unit.denominator)).bit_length()
+        besides, low = Fraction(self.top, self.bottom), self._least(count)
         return self.unit * low / (1 << count) + besides, self.unit * (low + width) / (1 << count) + besides
 
     def _least(self, count: int) -> int:
         """By `count` digits of each draw, and without the rational number, it is strictly between this and
-        this and `_width`, in units / 2^count.
+        this and the distance of `_ends`, in units / 2^count.
         """
         low = self.steps << count
         for (rests, place), coefficient in self.terms.items():
@@ -142,8 +148,15 @@ class RefinedNumber:
             low += coefficient * (digits if coefficient > 0 else digits + 1)
         return low
 
-    def _width(self) -> int:
-        return sum(map(abs, self.terms.values()))
+    def _ends(self) -> tuple[int, int]:
+        """The same by no digits: it is strictly between these, in units."""
+        least = most = self.steps
+        for coefficient in self.terms.values():
+            if coefficient < 0:
+                least += coefficient
+            else:
+                most += coefficient
+        return least, most
 
     def in_units(self) -> RefinedNumber:
         """The same number, with no rational number besides."""
@@ -157,10 +170,10 @@ class RefinedNumber:
     # --- linear combinations ------------------------------------------------------------------------------
 
     def __add__(self, other: object) -> Any:
+        if isinstance(other, (Fraction, int)):
+            return self._moved(*other.as_integer_ratio())
         if isinstance(other, RefinedNumber):
             return self._plus(other, 1)
-        if isinstance(other, int | Fraction):
-            return self._moved(*other.as_integer_ratio())
         return _refused_or_unknown(other)
 
     __radd__ = __add__
@@ -175,7 +188,7 @@ class RefinedNumber:
     def __sub__(self, other: object) -> Any:
         if isinstance(other, RefinedNumber):
             return self._plus(other, -1)
-        if isinstance(other, int | Fraction):
+        if isinstance(other, (Fraction, int)):
             return self._moved(-other.numerator, other.denominator)
         return _refused_or_unknown(other)
 
@@ -317,6 +330,8 @@ def common_step(a: Fraction, b: Fraction) -> Fraction:
 
 def _sum(top: int, bottom: int, more: int, per: int) -> tuple[int, int]:
     """Numerator and denominator of top / bottom + more / per."""
+    if not top:
+        return more, per
     return (top + more, bottom) if bottom == per else _reduced(top * per + more * bottom, bottom * per)
 
 

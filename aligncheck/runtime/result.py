@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import json
-import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -316,10 +315,14 @@ class Release(Generic[R]):
         kind = type(record)
         if kind not in self._fields:
             self._fields[kind] = tuple(field.name for field in dataclasses.fields(record))
-        given = [getattr(record, name) for name in self._fields[kind]]
-        released = [x if isinstance(x, int) else self._noise.released(x) for x in given]
-        unchanged = all(map(operator.is_, given, released))
-        return record if unchanged else kind(*released)
+        released, changed = [], False
+        for name in self._fields[kind]:
+            number = given = getattr(record, name)
+            if not isinstance(given, int):
+                number = self._noise.released(given)
+                changed = changed or number is not given
+            released.append(number)
+        return kind(*released) if changed else record
 
     def _label(self, vector: str, index: int) -> Hashable | None:
         labels = self.given[vector].labels if vector in self.given else None

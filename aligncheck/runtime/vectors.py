@@ -82,6 +82,8 @@ class ExactVector(Sequence[Any]):
         if self.terms:
             return (self[i] for i in range(len(self)))
         top, bottom = self.unit.numerator, self.unit.denominator
+        if bottom == 1:  # of whole numbers in half the time
+            return (Fraction(step * top) for step in self.steps.tolist())
         return (Fraction(step * top, bottom) for step in self.steps.tolist())
 
     def prefix(self, length: int) -> ExactVector:

@@ -4,10 +4,11 @@ The mechanism that `aligncheck compile --mode refined` makes of `noisy_topk_gap_
 counts with a heavy tail (as many queries as Kosarak has), ε = 1, γ = 0.1; so does what selects in it, without
 cleaning of answers and without records. Beside it: the plain transcription that the tests use (M = 10; with
 the operating system's bits, and with those of a seeded generator, which are cheaper), float noise in NumPy,
-reading as many random bytes from the operating system, and OpenDP where it is installed: its top k, which has
-no gaps, is timed once and for few k only, since it takes minutes for many. All other sides of a ratio take
-turns. Times are processor time, the operating system's share included, so that others on the machine do not
-matter much. `--memory` instead measures 10^7 answers.
+reading from the operating system as many random bytes as it does, and as many as all digits down to γ of all
+noise take, which a sampler without refinement has to draw; and OpenDP where it is installed: its top k, which
+has no gaps, is timed once and for few k only, since it takes minutes for many. All other sides of a ratio
+take turns. Times are processor time, the operating system's share included, so that others on the machine do
+not matter much. `--memory` instead measures 10^7 answers.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from aligncheck.execute.load import load
 from aligncheck.runtime import Mechanism, Real
 from aligncheck.runtime.arrays import greatest, members, top, vector
 from aligncheck.runtime.bits import Bits, SystemBits
-from aligncheck.runtime.digits import two_sided
+from aligncheck.runtime.digits import draws, two_sided
 from aligncheck.runtime.exact_noise import RefinedNoise
 from aligncheck.runtime.exactly import Geometric
 
@@ -68,10 +69,10 @@ def main() -> None:
     print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, {os.cpu_count()} processors")
     print(f"{N} answers, medians of {arguments.rounds} rounds, processor time\n")
     print(
-        "| k | ms | selection, ms | plain / here | plain, seeded / here | here / NumPy | here / its bytes "
-        "| OpenDP / here |"
+        "| k | ms | selection, ms | plain / here | plain, seeded / here | here / NumPy "
+        "| here / all digits' bytes | here / its bytes | OpenDP / here |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for k in arguments.k:
         print(_line(mechanism, k, arguments.rounds))
     print(f"\ndiscrete Laplace noise on each, scale 100 steps: {_laplace(arguments.rounds)}")
@@ -120,8 +121,9 @@ def selection(answers: NDArray[np.int64], k: int, bits: Bits) -> tuple[list[int]
 def _line(mechanism: Any, k: int, rounds: int) -> str:
     answers = counts(N)
     listed, rate = (answers * STEPS).tolist(), Fraction(EPS, 2 * k * STEPS)
-    counted = CountingBits()
+    counted, whole = CountingBits(), CountingBits()
     selection(answers, k, counted)
+    draws(Geometric.of_rate(rate), N, whole)
     works: list[Work] = [
         lambda: mechanism(k=k, eps=EPS, gamma=GAMMA)(answers),
         lambda: selection(answers, k, SystemBits()),
@@ -130,14 +132,16 @@ def _line(mechanism: Any, k: int, rounds: int) -> str:
             listed, k, rate.numerator, rate.denominator, random.Random(1).randrange, M=REFINEMENT
         ),
         lambda: _floats(answers, k),
+        lambda: os.urandom(whole.count),
         lambda: os.urandom(counted.count),
     ]
-    here, selecting, plain, seeded, floats, read = _times(works, rounds)
+    here, selecting, plain, seeded, floats, read_all, read = _times(works, rounds)
     peer = _opendp_top(listed, k) if k <= _OPENDP_K else None
     beside = f"{_seconds(peer) / here:.0f}" if peer else "not measured"
     return (
         f"| {k} | {here * 1000:.1f} | {selecting * 1000:.1f} | {plain / here:.0f} | {seeded / here:.0f} "
-        f"| {here / floats:.1f} | {here / read:.1f} ({counted.count / 1000:.0f} kB) | {beside} |"
+        f"| {here / floats:.1f} | {here / read_all:.1f} ({whole.count / 1000:.0f} kB) "
+        f"| {here / read:.1f} ({counted.count / 1000:.0f} kB) | {beside} |"
     )
 
 
