@@ -1,4 +1,5 @@
-"""Private answers as generated mechanisms take them: lists, tuples, NumPy arrays, pandas Series.
+"""Private answers as generated mechanisms take them: lists, tuples, NumPy arrays, pandas Series and, where a
+table is declared, DataFrames, two-dimensional arrays and lists of rows.
 
 Types, dtypes, shapes and lengths are public, and may be refused. Values are private, and never decide whether
 a run raises: each one is mapped to a number that can be computed with, always in the same way.
@@ -29,7 +30,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 from aligncheck.runtime.decimals import LARGEST, Number, as_read, floor_of
 from aligncheck.runtime.errors import AnswersError, ParameterError
@@ -44,6 +45,9 @@ _MISSING = ("NAType", "NaTType", "MaskedConstant")
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
+Sizes: TypeAlias = tuple[int, int]
+"""The rows and the columns of a table."""
+
 Bound: TypeAlias = "Real | Callable[[int], Real] | None"
 """An end of a declared range or a declared step: a number, or one for each index."""
 
@@ -51,7 +55,10 @@ T = TypeVar("T")
 
 
 class Answers(Protocol):
-    """One number per query: a list, a tuple, a one-dimensional NumPy array or a pandas Series."""
+    """One number per query: a list, a tuple, a one-dimensional NumPy array or a pandas Series. Of a table: a
+    list of rows, a two-dimensional array or a DataFrame; or the cells row by row in one list, as calls and
+    columns of files have them.
+    """
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[Any]: ...
@@ -103,16 +110,19 @@ def real_answers(
     high: Bound = None,
     step: Bound = None,
     entries: Mapping[str, int] | None = None,
+    table: Sizes | None = None,
 ) -> CleanedAnswers[Number]:
     """A list of real answers, cleaned.
 
     `low` and `high` are the ends of the declared range, `step` the declared lattice; `entries` holds the
-    lengths of public lists that must have an entry for every answer.
+    lengths of public lists that must have an entry for every answer; `table` the rows and columns of a table,
+    of which the cells are read row by row.
 
     Raises:
-        AnswersError: empty, too long, not one-dimensional, or of a type that does not hold numbers alone.
+        AnswersError: too long, not one-dimensional (a table: of another size), or of a type that does not
+            hold numbers alone.
     """
-    read, labels = _read(name, values, entries, _REALS)
+    read, labels = _read(name, values, entries, _REALS, table)
     domain = _Domain(low, high, step)
     if (cleaned := _reals_at_once(name, read, domain)) is not None:
         return CleanedAnswers(cleaned, labels)
@@ -128,11 +138,12 @@ def integer_answers(
     step: Bound = None,
     whole: bool = False,
     entries: Mapping[str, int] | None = None,
+    table: Sizes | None = None,
 ) -> CleanedAnswers[int]:
     """A list of integer answers, cleaned: fractions are rounded down; with `whole`, types that may hold them
     are refused. Raises as `real_answers` does.
     """
-    read, labels = _read(name, values, entries, _INTEGERS if whole else _REALS)
+    read, labels = _read(name, values, entries, _INTEGERS if whole else _REALS, table)
     if low is None and high is None and step is None:
         return CleanedAnswers(_plain_integers(name, read, whole), labels)
     domain = _Domain(low, high, step)
@@ -142,10 +153,14 @@ def integer_answers(
 
 
 def boolean_answers(
-    name: str, values: Answers, *, entries: Mapping[str, int] | None = None
+    name: str,
+    values: Answers,
+    *,
+    entries: Mapping[str, int] | None = None,
+    table: Sizes | None = None,
 ) -> CleanedAnswers[bool]:
     """A list of truth values. Raises `AnswersError` as `real_answers` does."""
-    read, labels = _read(name, values, entries, _BOOLEANS)
+    read, labels = _read(name, values, entries, _BOOLEANS, table)
     if _dtype(read) is not None:
         return CleanedAnswers(read.tolist(), labels)
     return CleanedAnswers([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
@@ -246,14 +261,14 @@ def _counted(
 # --- what `check` reads -----------------------------------------------------------------------------------
 
 
-def checked_reals(name: str, values: Answers) -> list[Fraction]:
+def checked_reals(name: str, values: Answers, *, table: Sizes | None = None) -> list[Fraction]:
     """A list of real answers as they are read, exactly.
 
     Raises:
         AnswersError: as `real_answers` does, and naming the first value that is missing, not finite or too
             large. So whether it raises is not private.
     """
-    read, _ = _read(name, values, None, _REALS)
+    read, _ = _read(name, values, None, _REALS, table)
     return [_checked(f"{name}[{i}]", value) for i, value in enumerate(_numbers(name, read))]
 
 
@@ -262,11 +277,13 @@ def checked_real(name: str, value: object) -> Fraction:
     return _checked(name, _number(name, value))
 
 
-def checked_integers(name: str, values: Answers, *, whole: bool = False) -> list[int]:
+def checked_integers(
+    name: str, values: Answers, *, whole: bool = False, table: Sizes | None = None
+) -> list[int]:
     """A list of integer answers. Raises as `integer_answers` and `checked_reals` do, and where a value is no
     integer.
     """
-    read, _ = _read(name, values, None, _INTEGERS if whole else _REALS)
+    read, _ = _read(name, values, None, _INTEGERS if whole else _REALS, table)
     numbers_ = enumerate(_numbers(name, read, whole))
     return [_whole(f"{name}[{i}]", _checked(f"{name}[{i}]", value)) for i, value in numbers_]
 
@@ -276,9 +293,9 @@ def checked_integer(name: str, value: object, *, whole: bool = False) -> int:
     return _whole(name, _checked(name, _number(name, value, whole)))
 
 
-def checked_booleans(name: str, values: Answers) -> list[bool]:
+def checked_booleans(name: str, values: Answers, *, table: Sizes | None = None) -> list[bool]:
     """A list of truth values. Raises as `boolean_answers` does, and where one is missing."""
-    read, _ = _read(name, values, None, _BOOLEANS)
+    read, _ = _read(name, values, None, _BOOLEANS, table)
     return [checked_boolean(f"{name}[{i}]", value) for i, value in enumerate(read)]
 
 
@@ -401,9 +418,12 @@ def _plain_integers(name: str, read: Any, whole: bool) -> Sequence[int]:
 
 
 def _read(
-    name: str, values: Answers, entries: Mapping[str, int] | None, kinds: str
+    name: str, values: Answers, entries: Mapping[str, int] | None, kinds: str, table: Sizes | None = None
 ) -> tuple[Any, Labels | None]:
     """The entries as a list, or as a NumPy array of one of these kinds of dtypes, and the queries' names."""
+    cells = None if table is None else _cells(name, values, kinds, table)
+    if cells is not None:
+        return _read(name, cells, entries, kinds)
     labels = labels_of(values)
     given: Any = values.values if isinstance(values, Labelled) else values
     if isinstance(given, str | bytes | bytearray | Mapping | set | frozenset):
@@ -412,9 +432,7 @@ def _read(
         raise AnswersError(name, "must be one column, not a whole table: choose a column first")
     dimensions = getattr(given, "ndim", 1)
     if dimensions != 1:
-        text = f"must be one-dimensional, but has {dimensions} dimensions"
-        rows = ": of a table the cells stand row by row in one list, `table.ravel()`"
-        raise AnswersError(name, text + (rows if dimensions == 2 else ""))
+        raise AnswersError(name, f"must be one-dimensional, but has {dimensions} dimensions")
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
     _refuse_longer(name, len(given), entries)
@@ -432,6 +450,48 @@ def _read(
     if not plain:  # entries may be missing
         return list(given), labels
     return (given.to_numpy() if hasattr(given, "to_numpy") else given), labels
+
+
+def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers | None:
+    """The cells of a table row by row, each row or column read as a list is; None where they stand so."""
+    _, columns = table
+    if hasattr(values, "columns"):
+        if not hasattr(values, "iloc"):
+            raise AnswersError(name, f"must be a list of rows, an array or a DataFrame, not {_kind(values)}")
+        _refuse_sizes(name, values.shape, table)
+        each = [_line(f"{name}[…][{c}]", values.iloc[:, c], kinds) for c in range(columns)]
+        labels = tuple((row, column) for row in values.index for column in values.columns)
+        return Labelled([cell for row in zip(*each, strict=True) for cell in row], labels)
+    if getattr(values, "ndim", 1) == 2 and type(values).__module__.partition(".")[0] == "numpy":
+        _refuse_sizes(name, values.shape, table)
+        return cast(Answers, values.reshape(-1))
+    listed = list(values) if _dtype(values) is None and hasattr(values, "__iter__") else []
+    rows = [_is_row(each) for each in listed]
+    if not any(rows):
+        return None
+    for i, row in enumerate(listed):
+        if not rows[i]:
+            raise AnswersError(f"{name}[{i}]", f"must be a row of the table, not {_kind(row)}")
+        if len(row) != columns:
+            raise AnswersError(f"{name}[{i}]", f"has {len(row)} entries, but the table has {columns} columns")
+    _refuse_sizes(name, (len(listed), columns), table)
+    return [cell for i, row in enumerate(listed) for cell in _line(f"{name}[{i}]", row, kinds)]
+
+
+def _is_row(value: object) -> bool:
+    return hasattr(value, "__len__") and getattr(value, "ndim", 1) == 1 and not isinstance(value, str | bytes)
+
+
+def _line(name: str, values: Answers, kinds: str) -> Iterable[Any]:
+    """The entries of a row or a column."""
+    read, _ = _read(name, values, None, kinds)
+    return read if kinds == _BOOLEANS else _numbers(name, read, kinds == _INTEGERS)
+
+
+def _refuse_sizes(name: str, shape: tuple[int, ...], table: Sizes) -> None:
+    if shape != table:
+        sizes = " and ".join(f"{n} {what}" for n, what in zip(shape, ("rows", "columns"), strict=True))
+        raise AnswersError(name, f"has {sizes}, but must have {table[0]} and {table[1]}")
 
 
 def _refuse_longer(name: str, length: int, entries: Mapping[str, int] | None) -> None:
@@ -494,8 +554,7 @@ def _number(place: str, value: object, whole: bool = False) -> Number:
     if isinstance(value, numbers.Real | Decimal):
         why = "which may not fit a float: convert it first, to a float or exactly to a Fraction"
         raise AnswersError(place, f"must be an integer, a fraction or a float, not {_kind(value)}, {why}")
-    rows = ": of a table the cells stand row by row in one list" if isinstance(value, list | tuple) else ""
-    raise AnswersError(place, f"must be a number, not {_kind(value)}{rows}")
+    raise AnswersError(place, f"must be a number, not {_kind(value)}")
 
 
 def _converted(convert: Callable[[], Number]) -> Number:

@@ -171,10 +171,11 @@ class Result(Generic[R_co]):
         """All of it as text: exact numbers as strings (`"1/2"`), floats as numbers; `from_json` reads it.
 
         Raises:
-            TypeError: a label is neither text, a number nor None.
+            TypeError: a label is neither text, a number nor None, nor a tuple of such.
         """
-        if any(not isinstance(label, str | int | float | None) for label in self.labels):
-            raise TypeError("labels that are written as JSON must be texts or numbers")
+        parts = (part for label in self.labels for part in (label if isinstance(label, tuple) else (label,)))
+        if any(not isinstance(part, str | int | float | None) for part in parts):
+            raise TypeError("labels that are written as JSON must be texts or numbers, or tuples of them")
         document = {
             "mechanism": self.mechanism,
             "records": [
@@ -215,7 +216,7 @@ class Result(Generic[R_co]):
                 records=records,
                 spent=_read(document["spent"]),
                 bound=_read(document["bound"]),
-                labels=tuple(document["labels"]),
+                labels=tuple(tuple(x) if isinstance(x, list) else x for x in document["labels"]),
                 estimates=tuple(None if e is None else _estimate_read(e) for e in document["estimates"]),
                 mode=document["mode"],
                 gamma=None if document["gamma"] is None else Fraction(document["gamma"]),

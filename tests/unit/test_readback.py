@@ -136,6 +136,7 @@ ATTACKS = {
     "end of a loop": ("if cost > eps - 2 * e2", "if cost > eps"),
     "unread answers": ("for i, query in enumerate(q)", "for i, query in enumerate(list(q))"),
     "rounding": ('real_answers("q", q)', 'real_answers("q", q, step=2)'),
+    "a list as a table": ('real_answers("q", q)', 'real_answers("q", q, table=(1, 2))'),
     "step": ('resolution(gamma, {"1": 1})', 'resolution(gamma, {"1": 2})'),
     "charge": ("self.bound = self.eps", "self.bound = self.eps / 2"),
     "parameter": ('self.eps = real("eps", eps)', 'self.eps = real("eps", 2 * eps)'),
@@ -162,6 +163,17 @@ def test_what_is_no_part_of_the_form_is_refused(name: str) -> None:
     old, new = ATTACKS[name]
     assert made[0].count(old) >= 1, "the attack finds its place"
     assert not is_read(made[0].replace(old, new, 1), "adaptive_svt", RunMode.LATTICE)
+
+
+@pytest.mark.parametrize(
+    "sizes", ["table=(self.m, self.n)", "table=(self.n, 2 * self.m)", "table=self.n", ""]
+)
+def test_a_table_has_the_sizes_that_are_declared(sizes: str) -> None:
+    made = generated("table_histogram", RunMode.LATTICE)
+    assert made is not None
+    assert is_read(made[0], "table_histogram", RunMode.LATTICE)
+    other = made[0].replace("table=(self.n, self.m)", sizes)
+    assert not is_read(other, "table_histogram", RunMode.LATTICE)
 
 
 TOP = """mechanism best

@@ -332,6 +332,67 @@ def test_labels_come_back() -> None:
     assert real_answers("q", [1, 2]).labels is None
 
 
+ROWS: list[list[int | None]] = [[1, 2, 3], [4, None, 6]]
+FRAME = pd.DataFrame({"a": [1, 4], "b": [2.0, None], "c": [3, 6]}, index=["x", "y"])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        ROWS,
+        tuple(tuple(row) for row in ROWS),
+        [np.array([1, 2, 3]), pd.Series([4, None, 6])],
+        np.array(ROWS, dtype=float),
+        np.array(ROWS, dtype=object),
+        FRAME,
+        [1, 2, 3, 4, None, 6],
+        pd.Series([1, 2, 3, 4, None, 6]),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_a_table_is_read_row_by_row(table: Any) -> None:
+    read = real_answers("q", table, table=(2, 3))
+    assert list(read.values) == [1, 2, 3, 4, 0, 6]
+    assert list(integer_answers("q", table, table=(2, 3)).values) == [1, 2, 3, 4, 0, 6]
+    if table is FRAME:
+        assert read.labels == tuple((row, column) for row in "xy" for column in "abc")
+
+
+def test_large_integers_of_a_table_stay_what_they_are_beside_floats() -> None:
+    frame = pd.DataFrame({"a": [2**60 + 1], "b": [0.5]})
+    assert list(real_answers("q", frame, table=(1, 2)).values) == [2**60 + 1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ([[1, 2, 3], [4, 5]], r"^`q\[1\]` has 2 entries, but the table has 3 columns"),
+        ([[1, 2], [3, 4], [5, 6]], r"^`q\[0\]` has 2 entries, but the table has 3 columns"),
+        ([[1, 2, 3], 4], r"^`q\[1\]` must be a row of the table, not a int"),
+        ([[1, 2, 3]], "^`q` has 1 rows and 3 columns, but must have 2 and 3"),
+        ([[1, 2, "3"], [4, 5, 6]], r"^`q\[0\]\[2\]` must be a number, not a str"),
+        (np.ones((3, 2)), "^`q` has 3 rows and 2 columns, but must have 2 and 3"),
+        (FRAME.T, "^`q` has 3 rows and 2 columns, but must have 2 and 3"),
+        (FRAME.assign(b=["u", "v"]), r"^`q\[…\]\[1\]` "),
+        (np.ones((2, 3, 1)), "^`q` must be one-dimensional, but has 3 dimensions"),
+        ([np.ones((3, 3))] * 2, r"^`q\[0\]` must be a number, not a ndarray"),
+        ([{1, 2, 3}, {4, 5, 6}], r"^`q\[0\]` must be a list of numbers, not a set"),
+        (np.ma.masked_array(np.ones((2, 3)), np.eye(2, 3, dtype=bool)), "^`q` is a masked array"),
+    ],
+)
+def test_tables_of_other_sizes_are_refused(table: Any, says: str) -> None:
+    for reader in (real_answers, integer_answers, checked_reals, checked_integers):
+        with pytest.raises(AnswersError, match=says):
+            reader("q", table, table=(2, 3))
+
+
+def test_no_cell_decides_whether_a_table_is_read() -> None:
+    columns = [pd.Series(values, dtype=float) for values in ([1.0, 2.0], [None, None])]
+    for column in columns:  # refused by their type, missing or not
+        with pytest.raises(AnswersError, match=r"^`q\[…\]\[1\]` has the dtype float64"):
+            integer_answers("q", pd.DataFrame({"a": [1, 2], "b": column}), whole=True, table=(2, 2))
+
+
 def test_streams_read_one_by_one() -> None:
     taken: list[int] = []
 

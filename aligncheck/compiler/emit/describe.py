@@ -264,7 +264,13 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
 def _answers(item: nodes.Queries, mechanism: nodes.Mechanism) -> str:
     what = _LISTS[item.sort] if item.vector else _SORTS[item.sort]
     text = f"{what}, private"
-    if item.vector:
+    if item.table is not None:
+        rows, columns = map(unparse_expr, item.table)
+        text += (
+            f", in `{rows}` rows and `{columns}` columns: a list of rows, a two-dimensional NumPy array or a "
+        )
+        text += "pandas DataFrame, of whose labels pairs come back beside the records"
+    elif item.vector:
         text += ": a list, a NumPy array or a pandas Series, whose labels come back beside the records"
     if reading_of(item, mechanism) is AnswerReading.WHOLE:
         text += "; integers by their type, since rounding could take neighbours further apart"

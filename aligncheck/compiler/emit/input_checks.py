@@ -111,9 +111,12 @@ class InputWriter:
         return item.lattice is not None or reading_of(item, self.mechanism) is AnswerReading.EXACT
 
     def form_arguments(self, item: nodes.Queries) -> Iterator[Item]:
-        """What is demanded of the answers' types."""
+        """What is demanded of the answers' types, and of the sizes of a table."""
         if reading_of(item, self.mechanism) is AnswerReading.WHOLE:
             yield "whole=True"
+        if item.table is not None:
+            writer = self.writer(self.attributes())
+            yield Brackets("table=(", tuple(map(writer.expression, item.table)), ")")
 
     def domain_arguments(self, item: nodes.Queries) -> Iterator[Item]:
         """The declared range and lattice, and the lists that must be long enough, as arguments."""

@@ -27,7 +27,8 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `resolution(gamma, units)`: γ > 0 that divides each unit. So a constant unit is a multiple of it, and a real
   parameter a number of steps.
 * `real_answers` and its like: moved to the range (`low`, `high`), rounded down to `step` (integers to 1);
-  refused by type if not integers (`whole`), by length if lists are too short (`entries`).
+  refused by type if not integers (`whole`), by length if lists are too short (`entries`); the cells of a
+  table, row by row, refused by its rows and columns (`table`).
 * `require`, `require_answers`: no run where it is false.
 * `self.bound`, `_bound`: what a run is charged at most; `_cost`, `release.count`: what its output costs.
 * `argmax_of` and its like on pairs, `argmax` and its like on arrays, `members`, `vector`, `indices`: the sets

@@ -32,6 +32,7 @@ from aligncheck.compiler.readback.statements import (
 )
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
+from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.runtime import rationals
 
@@ -68,7 +69,8 @@ _SORTS = {sort.value: sort for sort in Sort}
 @dataclass
 class Preprocessing:
     """What a class does with one private input, or list of them. `rounded`: down to integers or to
-    the declared lattice; `to_step`: to the step of the class.
+    the declared lattice; `to_step`: to the step of the class. `sizes`: as an argument,
+    the rows and columns of a table.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Preprocessing:
     rounded: bool = False
     to_step: bool = False
     entries: tuple[str, ...] = ()
+    sizes: str = ""
 
 
 @dataclass
@@ -724,7 +727,7 @@ class _Class:
 
     def _domain(self, each: Preprocessing, given: Mapping[str, ast.expr]) -> None:
         """The declared range and lattice, and the lists that must be long enough."""
-        if not set(given) <= {"low", "high", "step", "whole", "entries"}:
+        if not set(given) <= {"low", "high", "step", "whole", "entries", "table"}:
             raise ReadError(each.line, f"`{each.name}` is not read so")
         scope = self._scope(self._with_index(self.names))
         bounds: dict[str, Expr] = {}
@@ -735,6 +738,11 @@ class _Class:
                     at_each = ast.unparse(node.args) == "i" and "i" in scope.names and scope.names["i"] == "i"
                     node = node.body if at_each else node
                 bounds[part] = scope.read(node)
+        if isinstance(sizes := given.get("table"), ast.Tuple):
+            each.sizes = f", table={ast.unparse(sizes)}"
+            self.told[f"table of {each.name}"] = ", ".join(unparse_expr(scope.read(e)) for e in sizes.elts)
+        elif sizes is not None:
+            raise refuse(sizes, "the rows and columns of a table were expected here")
         self._settle(scope, ())
         each.low, each.high, each.lattice = bounds.get("low"), bounds.get("high"), bounds.get("step")
         each.whole = "whole" in given and match("True", given["whole"]) is not None
@@ -786,7 +794,9 @@ class _Class:
         names = dict(self.names)
         for each in self.answers:
             reader = f"checked_{_CHECKS[each.sort]}" + "s" * each.vector
-            call = f"{reader}({each.name!r}, {each.keyword}{', whole=True' if each.whole else ''})"
+            call = (
+                f"{reader}({each.name!r}, {each.keyword}{', whole=True' if each.whole else ''}{each.sizes})"
+            )
             if not body or match(call, body[0]) is None:
                 target = self._expect(f"_V = {call}", body)["V"]
                 if not isinstance(target, ast.Name):

@@ -86,6 +86,8 @@ def _said(spec: Mechanism) -> Iterator[tuple[str, str]]:
                     yield f"{part} of {name}", unparse_expr(expr)
             if any(name in names_in(c) and not of_lengths(c, private) for c in clauses):
                 yield f"restricted {name}", "True"
+            if item.table is not None:
+                yield f"table of {name}", ", ".join(map(unparse_expr, item.table))
 
 
 @dataclass
