@@ -58,27 +58,15 @@ class TapeEnded(Exception):  # noqa: N818 - not an error of the program
 
 def supported(site: DrawSite, raw: int) -> Number:
     """A value in the support of the draw's distribution, dyadic where the step is."""
-    match site.family:
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL | nodes.Family.GAUSSIAN:
-            return Fraction(raw, 4)
-        case nodes.Family.UNIFORM:
-            scale = site.args[0]
-            assert isinstance(scale, Fraction)
-            return scale * (abs(raw) % 8) / 8
-        case nodes.Family.EXPONENTIAL:
-            return Fraction(abs(raw), 4)
-        case nodes.Family.GEOMETRIC:
-            return Fraction(abs(raw))
-        case nodes.Family.BERNOULLI:
-            return Fraction(raw % 2)
-        case nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_GAUSSIAN:
-            step = site.args[1]
-            assert isinstance(step, Fraction)
-            return raw * step
-        case nodes.Family.DISCRETE_EXPONENTIAL:
-            step = site.args[1]
-            assert isinstance(step, Fraction)
-            return abs(raw) * step
+    family, (scale, *steps) = site.family, site.args
+    if family.bounded:
+        assert isinstance(scale, Fraction)
+        return scale * (abs(raw) % 8) / 8
+    if family.coin:
+        return Fraction(raw % 2)
+    steps = steps or [Fraction(1) if family.discrete else Fraction(1, 4)]
+    assert isinstance(steps[0], Fraction)
+    return (abs(raw) if family.one_sided else raw) * steps[0]
 
 
 Made = list[tuple[DrawSite, Number]]

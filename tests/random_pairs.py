@@ -132,21 +132,11 @@ def noise_of_run(
 
 def random_noise(site: DrawSite, chance: random.Random) -> Number:
     size = chance.choice([0, 0, 1, 2, 50, 300])
-    match site.family:
-        case nodes.Family.EXPONENTIAL | nodes.Family.GEOMETRIC:
-            return F(size)
-        case (
-            nodes.Family.DISCRETE_LAPLACE | nodes.Family.DISCRETE_EXPONENTIAL | nodes.Family.DISCRETE_GAUSSIAN
-        ):
-            step = site.args[1]
-            assert isinstance(step, Fraction)
-            return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
-        case nodes.Family.UNIFORM:
-            return F(0)
-        case nodes.Family.BERNOULLI:
-            return F(size % 2)
-        case nodes.Family.LAPLACE | nodes.Family.CAUCHY | nodes.Family.GUMBEL | nodes.Family.GAUSSIAN:
-            return F(size, 2) * chance.choice([1, -1])
+    if site.family.bounded or site.family.coin:
+        return F(size % 2 if site.family.coin else 0)
+    step = site.args[1] if site.family.stepped else F(1) if site.family.one_sided else F(1, 2)
+    assert isinstance(step, Fraction)
+    return step * size * (1 if site.family.one_sided else chance.choice([1, -1]))
 
 
 def replays(mechanism: nodes.Mechanism, seed: int) -> Iterator[Replay]:

@@ -77,6 +77,9 @@ def noise_from(chance: random.Random) -> Noise:
                 return drawn * site.args[1]
             case nodes.Family.CAUCHY:
                 return Fraction(scale * math.tan(math.pi * (chance.random() - 0.5)))
+            case nodes.Family.LOGISTIC:
+                odds = chance.random()
+                return Fraction(scale * (math.log(odds) - math.log1p(-odds)))
             case nodes.Family.GUMBEL:
                 return Fraction(-scale * math.log(chance.expovariate(1)))
             case nodes.Family.UNIFORM:

@@ -70,7 +70,6 @@ class FamilyRow:
         slope: what its first argument says.
         lattice: where its values lie.
         one_sided: it is never negative.
-        mark: ends a symbol's name in the prover, so that one variable drawn from two families is two symbols.
         sampler: the method of a `runtime.noise.Noise` that draws one; with an `s` at its end, several.
         twin: the word of the family that it is on a lattice, with the step as one argument more; None where
             it is on one already, or where there is none.
@@ -86,7 +85,6 @@ class FamilyRow:
     slope: Slope
     lattice: Lattice
     one_sided: bool
-    mark: str
     sampler: str
     twin: str | None = None
     tail: Callable[[Any], Any] | None = None
@@ -100,23 +98,14 @@ class Family(Enum):
 
     _value_: str
 
-    LAPLACE = FamilyRow("Lap", ("Laplace",), Slope.SCALE, Lattice.NONE, False, "", "laplace", "DLap")
+    LAPLACE = FamilyRow("Lap", ("Laplace",), Slope.SCALE, Lattice.NONE, False, "laplace", "DLap")
     """f(x) = exp(-|x|/s)/(2s), and |y| - |x| <= |x - y|."""
 
-    EXPONENTIAL = FamilyRow(
-        "Exp", ("Exponential",), Slope.SCALE, Lattice.NONE, True, "+", "exponential", "DExp"
-    )
+    EXPONENTIAL = FamilyRow("Exp", ("Exponential",), Slope.SCALE, Lattice.NONE, True, "exponential", "DExp")
     """f(x) = exp(-x/s)/s on x >= 0."""
 
     CAUCHY = FamilyRow(
-        "Cauchy",
-        (),
-        Slope.SCALE,
-        Lattice.NONE,
-        False,
-        "~",
-        "cauchy",
-        tail=lambda x: 1 / 2 - x.atan() / x.pi(),
+        "Cauchy", (), Slope.SCALE, Lattice.NONE, False, "cauchy", tail=lambda x: 1 / 2 - x.atan() / x.pi()
     )
     """f(x) = 1/(π s (1 + (x/s)^2)).
 
@@ -132,7 +121,6 @@ class Family(Enum):
         Slope.SCALE,
         Lattice.NONE,
         False,
-        "^",
         "gumbel",
         tail=lambda x: -(-(-x).exp()).expm1(),
         moves=Moves.UP,
@@ -147,13 +135,21 @@ class Family(Enum):
     one draw to which s ln Σ exp(u_j/s) is added (dissertation, Theorem 5.16).
     """
 
+    LOGISTIC = FamilyRow(
+        "Logistic", (), Slope.SCALE, Lattice.NONE, False, "logistic", tail=lambda x: 1 / (1 + x.exp())
+    )
+    """f(x) = exp(-x/s)/(s (1 + exp(-x/s))^2).
+
+    Its slope: -ln f(x) = x/s + 2 ln(1 + exp(-x/s)) + ln s has the derivative (1/s) tanh(x/(2s)), less than
+    1/s in size. It is no less nearer to 0, where tanh has its sign. P(X > x) = 1/(1 + exp(x/s)).
+    """
+
     UNIFORM = FamilyRow(
         "Uniform",
         (),
         Slope.SCALE,
         Lattice.NONE,
         True,
-        "=",
         "uniform",
         tail=lambda x: 1 - x.max(0).min(1),
         moves=Moves.NOT,
@@ -167,37 +163,30 @@ class Family(Enum):
         Slope.SIGMA,
         Lattice.NONE,
         False,
-        "*",
         "gaussian",
         "DGauss",
         tail=lambda x: (x / type(x)(2).sqrt()).erfc() / 2,
     )
     """f(x) = exp(-(x/σ)²/2)/(σ sqrt(2π)); Bun and Steinke 2016, Lemma 2.4 for its divergence."""
 
-    GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "%", "geometric")
+    GEOMETRIC = FamilyRow("Geo", ("Geometric",), Slope.CHANCE, Lattice.WHOLE, True, "geometric")
     """Failures before the first success: f(x) = (1-p)^x p on x = 0, 1, 2, … (dissertation, section 5.4.2)."""
 
-    BERNOULLI = FamilyRow("Bernoulli", (), Slope.ODDS, Lattice.WHOLE, True, "?", "bernoulli")
+    BERNOULLI = FamilyRow("Bernoulli", (), Slope.ODDS, Lattice.WHOLE, True, "bernoulli")
     """1 with probability p, and 0 else (Warner 1965)."""
 
     DISCRETE_LAPLACE = FamilyRow(
-        "DLap", ("DiscreteLaplace",), Slope.SCALE, Lattice.STEP, False, "#", "discrete_laplace"
+        "DLap", ("DiscreteLaplace",), Slope.SCALE, Lattice.STEP, False, "discrete_laplace"
     )
     """f(x) proportional to exp(-|x|/s) on the multiples of the step (VLDB paper, Theorem 2)."""
 
     DISCRETE_EXPONENTIAL = FamilyRow(
-        "DExp", ("DiscreteExponential",), Slope.SCALE, Lattice.STEP, True, "+#", "discrete_exponential"
+        "DExp", ("DiscreteExponential",), Slope.SCALE, Lattice.STEP, True, "discrete_exponential"
     )
     """f(x) proportional to exp(-x/s) on the multiples of the step from 0 on."""
 
     DISCRETE_GAUSSIAN = FamilyRow(
-        "DGauss",
-        ("DiscreteGaussian",),
-        Slope.SIGMA,
-        Lattice.STEP,
-        False,
-        "*#",
-        "discrete_gaussian",
+        "DGauss", ("DiscreteGaussian",), Slope.SIGMA, Lattice.STEP, False, "discrete_gaussian"
     )
     """f(x) proportional to exp(-(x/σ)²/2) on the multiples of the step; Canonne, Kamath and Steinke 2020,
     Proposition 5 for its divergence.

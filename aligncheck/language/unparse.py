@@ -143,7 +143,9 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
         case n.Choose(name, weights):
             yield f"{name} ~ {_gather(weights)}"
         case n.Logistic(name, location, scale, low):
-            arguments = (location,) if scale == n.Number(Fraction(1)) else (location, scale)
+            arguments = (
+                (location,) if low is not None and scale == n.Number(Fraction(1)) else (location, scale)
+            )
             clause = f" where {name} > {_text(low, _SUM)}" if low is not None else ""
             yield f"{name} ~ Logistic({_listed(arguments)}){clause}"
         case n.If(branches, otherwise):

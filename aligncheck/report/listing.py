@@ -28,7 +28,7 @@ _DECLARED = re.compile(
         )
     )
 )
-_FAMILIES = frozenset((*SPELLINGS, "Choose", "Logistic"))
+_FAMILIES = frozenset((*SPELLINGS, "Choose"))
 _TOKEN = re.compile(
     r"""
       (?P<comment> \#.* )

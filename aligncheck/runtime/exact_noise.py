@@ -253,9 +253,6 @@ class _ExactNoise:
     def _chosen(self, weights: list[tuple[int, Fraction, Fraction]]) -> int:
         return weights[choice([(factor, log) for _, factor, log in weights], self._bits)][0]
 
-    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
-        raise NumericError("logistic noise has no form on a lattice")
-
     def uniform(self, scale: Real) -> Any:
         """A number that stays as it is drawn: its digits are drawn where it is compared, in every mode."""
         return RefinedNumber(0, _unit(scale), {(cauchy.UniformRests({}, self._bits), 0): 1})
@@ -324,6 +321,7 @@ class LatticeNoise(_ExactNoise):
 
     cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
     gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
+    logistic, logistics, logistic_at = [_no_lattice("logistic noise")] * 3
 
 
 class RefinedNoise(_ExactNoise):
@@ -391,7 +389,10 @@ class RefinedNoise(_ExactNoise):
     def gumbel(self, scale: Real) -> Any:
         return logistic.gumbel(self._bits) * _unit(scale)
 
-    def logistic(self, location: Any, scale: Real, low: Any = None) -> Any:
+    def logistic(self, scale: Real) -> Any:
+        return logistic.draw(Fraction(0), _unit(scale), None, self._bits)
+
+    def logistic_at(self, location: Any, scale: Real, low: Any = None) -> Any:
         return logistic.draw(location, rational(scale, "a noise scale"), low, self._bits)
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Any]:
@@ -422,6 +423,9 @@ class RefinedNoise(_ExactNoise):
 
     def gaussians(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.gaussian(scale) for _ in range(count)])
+
+    def logistics(self, scale: Real, count: int) -> Sequence[Any]:
+        return _together([self.logistic(scale) for _ in range(count)])
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.gumbel(scale) for _ in range(count)])

@@ -66,6 +66,9 @@ class Noise(Protocol):
     def gumbel(self, scale: Real) -> Real:
         """Density exp(-z - exp(-z)) / scale with z = x/scale on the reals."""
 
+    def logistic(self, scale: Real) -> Real:
+        """Density exp(-z) / (scale (1 + exp(-z))^2) with z = x/scale on the reals."""
+
     def uniform(self, scale: Real) -> Real:
         """Density 1 / scale from 0 to the scale."""
 
@@ -108,8 +111,8 @@ class Noise(Protocol):
     def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
         """The same for a positive factor and a logarithm: proportional to factor * exp(log)."""
 
-    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
-        """Density exp(-z) / (scale (1 + exp(-z))^2) with z = (x - location)/scale, given that x > `low`."""
+    def logistic_at(self, location: Real, scale: Real, low: Real | None = None) -> Real:
+        """The density of `logistic` with z = (x - location)/scale, given that x > `low`."""
 
     def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `laplace`, in order; none where `count` is negative."""
@@ -125,6 +128,9 @@ class Noise(Protocol):
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `gumbel`, in order."""
+
+    def logistics(self, scale: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `logistic`, in order."""
 
     def uniforms(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `uniform`, in order."""
@@ -187,6 +193,7 @@ class OneByOne:
         return function
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
+    logistics = _several("logistic")
     gaussians, gumbels, uniforms = map(_several, ("gaussian", "gumbel", "uniform"))
     bernoullis, bernoullis_of_log_odds = map(_several, ("bernoulli", "bernoulli_of_log_odds"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
@@ -310,7 +317,10 @@ class FloatingNoise(OneByOne):
     def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
         return self.choice((index, ln(factor) + log) for index, factor, log in weights)
 
-    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> float:
+    def logistic(self, scale: Real) -> float:
+        return self.logistic_at(0, scale)
+
+    def logistic_at(self, location: Real, scale: Real, low: Real | None = None) -> float:
         # By inversion of P(X > x | X > low) = exp(-E), E standard exponential. Without `low` this says that
         # exp(z) = exp(E) - 1; with it, that exp(y) = 1 + (exp(E) - 1)(1 + exp(t)) for y = (x - low)/scale
         # and t = (location - low)/scale.
@@ -458,7 +468,10 @@ class RecordedNoise(OneByOne):
     def weighted_choice(self, weights: Iterable[tuple[int, Real, Real]]) -> int:
         return self.choice((index, ln(factor) + log) for index, factor, log in weights)
 
-    def logistic(self, location: Real, scale: Real, low: Real | None = None) -> Real:
+    def logistic(self, scale: Real) -> Real:
+        return self._next("Logistic", scale)
+
+    def logistic_at(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         return self._next("Logistic", location, scale, *(() if low is None else (low,)))
 
     def _next(self, family: str, *args: Real) -> Real:

@@ -290,7 +290,10 @@ class _LaneNoise(OneByOne):
     def weighted_choice(self, weights: Iterable[tuple[int, Any, Any]]) -> int:
         return self.choice((index, log + ln(factor)) for index, factor, log in weights)
 
-    def logistic(self, location: Any, scale: Any, low: Any = None) -> Lane:
+    def logistic(self, scale: Any) -> Lane:
+        return self.logistic_at(0, scale)
+
+    def logistic_at(self, location: Any, scale: Any, low: Any = None) -> Lane:
         exponential = self._positive_unit()
         log_odds = exponential + np.log(-np.expm1(-exponential))
         width = at_least(scale)

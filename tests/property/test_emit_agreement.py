@@ -7,7 +7,6 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
-from typing import assert_never
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -200,17 +199,8 @@ class Programs:
                 n.Name(loop) if index is None else n.Binary("+", n.Binary("*", index, num(10)), n.Name(loop))
             )
         scale = n.Binary("+", n.Call("abs", (self.number(names, 1),)), num(Fraction(1, 2)))
-        family = self.rng.choice(list(Family))
+        family, args = self.rng.choice(list(Family)), tuple[n.Expr, ...]()
         match family:
-            case (
-                Family.LAPLACE
-                | Family.EXPONENTIAL
-                | Family.CAUCHY
-                | Family.GUMBEL
-                | Family.UNIFORM
-                | Family.GAUSSIAN
-            ):
-                args: tuple[n.Expr, ...] = (scale,)
             case Family.GEOMETRIC:
                 p = n.Binary("-", num(1), n.Call("exp", (n.Unary("-", n.Name(self.real)),)))
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), p, num(Fraction(1, 3))),)
@@ -220,7 +210,7 @@ class Programs:
             case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL | Family.DISCRETE_GAUSSIAN:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
             case _:
-                assert_never(family)
+                args = (scale,)
         return n.Sample(f"eta{self.draws}", index, family, args)
 
     def drawn(self, sample: n.Sample) -> n.Expr:

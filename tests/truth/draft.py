@@ -62,7 +62,8 @@ class Draft:
             else f"{scale.numerator}/({scale.denominator}*eps)"
         )
         if self.continuous:
-            return f"{'Exp' if one_sided else 'Lap'}({text})"
+            both_ways = "Logistic" if self.likely(0.2) else "Lap"
+            return f"{'Exp' if one_sided else both_ways}({text})"
         if one_sided and self.likely(0.3):
             return f"Geo(1 - exp(-({1 / scale}*eps)))"
         return f"{'DExp' if one_sided else 'DLap'}({text})"

@@ -273,7 +273,7 @@ def _scale(text: str, chance: Random) -> str:
     """Half the noise, or twice."""
     factor = chance.choice(("1/2", "1/2", "2"))
     return _one_of(
-        r"(DLap|Lap|DExp|Exp)\(([^~\n]*)\)$", lambda m, _: f"{m[1]}({factor}*({m[2]}))", text, chance
+        r"(DLap|Lap|DExp|Exp|Logistic)\(([^~\n]*)\)$", lambda m, _: f"{m[1]}({factor}*({m[2]}))", text, chance
     )
 
 
@@ -332,7 +332,8 @@ def _comparison(text: str, chance: Random) -> str:
 
 def _family(text: str, chance: Random) -> str:
     other = {"DLap": ("Lap", "DExp"), "Lap": ("DLap", "Exp"), "DExp": ("Exp", "DLap"), "Exp": ("DExp", "Lap")}
-    return _one_of(r"\b(DLap|Lap|DExp|Exp)\b", lambda m, c: c.choice(other[m[1]]), text, chance)
+    other["Logistic"] = ("Lap", "Exp")
+    return _one_of(r"\b(DLap|Lap|DExp|Exp|Logistic)\b", lambda m, c: c.choice(other[m[1]]), text, chance)
 
 
 def _answers(text: str, chance: Random) -> str:

@@ -1,7 +1,7 @@
 """The probabilities of ranges of noise, in closed form and enclosed (ball arithmetic, 100 bits).
 
-Every family is a whole number K with a geometric law, times a step; for continuous noise a draw is K cells of
-a fixed width and a remainder within the cell.
+A draw is a whole number K times a step; for continuous noise it is K cells of a fixed width and a remainder
+within the cell. K has a geometric law, but for logistic noise.
 """
 
 from __future__ import annotations
@@ -32,20 +32,21 @@ class Shape(Enum):
     LATTICE_FROM_ZERO = "from 0 on"
     LINE = "continuous, on both sides of 0"
     LINE_FROM_ZERO = "continuous, from 0 on"
+    LOGISTIC = "continuous, logistic"
 
     @property
     def continuous(self) -> bool:
-        return self in (Shape.LINE, Shape.LINE_FROM_ZERO)
+        return self in (Shape.LINE, Shape.LINE_FROM_ZERO, Shape.LOGISTIC)
 
     @property
     def whole(self) -> Cell:
-        return ALL if self in (Shape.LATTICE, Shape.LINE) else FROM_ZERO
+        return FROM_ZERO if self in (Shape.LATTICE_FROM_ZERO, Shape.LINE_FROM_ZERO) else ALL
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
-    """The distribution of a draw: `rate` is how much ln P falls from one K to the next. There is one object
-    for each (`law_of`).
+    """The distribution of a draw: `rate` is how much ln P falls from one K to the next (at the most, if it is
+    logistic). There is one object for each (`law_of`).
     """
 
     shape: Shape
@@ -63,7 +64,7 @@ class Law:
 
 @cache
 def law_of(shape: Shape, scale: Number, step: Number) -> Law:
-    """The law with density or probability proportional to exp(-|x|/scale) on the multiples of the step."""
+    """The law of this shape and scale on the multiples of the step."""
     return Law(shape, Fraction(step) / scale, step)
 
 
@@ -77,6 +78,9 @@ def mass(law: Law, cell: Cell) -> tuple[Ball, float]:
     """The probability that K is in a cell, and about how much that is."""
     low, high = cell
     t = ball(law.rate)
+    if law.shape is Shape.LOGISTIC:
+        total = _logistic(t, *((low, high) if high >= 0 else (-high - 1, -low - 1)))
+        return total, float(total)
     total = arb(0)
     if high >= 0:
         total += _geometric(t, max(low, 0), high)
@@ -98,6 +102,12 @@ def _geometric(t: Ball, first: float, last: float) -> Ball:
     """The sum of (1 - r) r^k for k from `first` to `last`, r = exp(-t)."""
     start = (-t * int(first)).exp()
     return start if last == inf else start * -((-t * int(last - first + 1)).expm1())
+
+
+def _logistic(t: Ball, low: float, high: float) -> Ball:
+    """P(low t <= X < (high + 1) t), where P(X >= x) is 1/(1 + exp(x))."""
+    above = [arb(k < 0) if abs(k) == inf else 1 / (1 + (t * int(k)).exp()) for k in (low, high + 1)]
+    return above[0] - above[1]
 
 
 def halves(law: Law, cell: Cell, at: Number | None) -> tuple[Cell, Cell]:

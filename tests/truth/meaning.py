@@ -237,11 +237,12 @@ class Program:
         shapes = {
             n.Family.LAPLACE: Shape.LINE,
             n.Family.EXPONENTIAL: Shape.LINE_FROM_ZERO,
+            n.Family.LOGISTIC: Shape.LOGISTIC,
             n.Family.DISCRETE_LAPLACE: Shape.LATTICE,
             n.Family.DISCRETE_EXPONENTIAL: Shape.LATTICE_FROM_ZERO,
         }
         if s.family not in shapes:
-            raise Unsupported("noise whose density is no exponential")
+            raise Unsupported("noise without such a shape")
         shape = shapes[s.family]
         scale = self._expr(s.args[0])
         step = self._expr(s.args[1]) if s.family.stepped else lambda frame: WIDTH

@@ -40,7 +40,7 @@ def choice(weight: str, clause: str = "") -> str:
     return f"winner ~ Choose({weight} for i in u{clause})\nemit chosen(winner)"
 
 
-def gap(rate: str, location: str | None = None, cut: str = " where gap > 0", scale: str = "") -> str:
+def gap(rate: str, location: str | None = None, cut: str = " where gap > 0", scale: str = ", 1") -> str:
     others = f"logsumexp({rate}*u[j] for j in u where j != winner)"
     return f"""
 winner ~ Choose(exp({rate}*u[i]) for i in u)
@@ -94,13 +94,13 @@ PROVED = {
         gap(HALF, f"{HALF}*u[winner] - logsumexp({HALF}*u[j] for j, x in u where not (winner == j))"),
         inputs(),
     ),
-    "a number alone": ("x ~ Logistic(eps*u[0]/Delta)\nemit value(x)", inputs()),
+    "a number alone": ("x ~ Logistic(eps*u[0]/Delta, 1)\nemit value(x)", inputs()),
     "a number alone, cut": ("x ~ Logistic(u[0], Delta/eps) where x > 5\nemit value(x)", inputs()),
     "a gap that is paid for": (
         gap("eps/(4*Delta)", "eps/(4*Delta)*(u[winner] - max(u[j] for j in u where j != winner))"),
         inputs(),
     ),
-    "no draw that reads anything": ("x ~ Logistic(0)\nemit value(x)", inputs()),
+    "no draw that reads anything": ("x ~ Logistic(0, 1)\nemit value(x)", inputs()),
     "what the draws say": (
         gap(HALF) + "if gap > 3: emit sure(winner + 1)\nelse:\n  doubt = exp(-gap)\n  emit unsure(doubt)",
         inputs(),
@@ -292,24 +292,24 @@ REFUSED = {
     "w ~ Choose(1 for i in u)\nfor i in range(3): pass": ("misplaced-loop", "for i in range(3)"),
     "w ~ Choose(1 for i in u)\nw ~ Choose(1 for i in u)": ("duplicate-name", "w"),
     "w ~ Choose(1 for i in u)\nw = 1": ("assigned-noise", "w"),
-    "w = 1\nw ~ Logistic(0)": ("duplicate-name", "w"),
-    "x = w\nw ~ Logistic(0)": ("maybe-unassigned", "w"),
+    "w = 1\nw ~ Logistic(0, 1)": ("duplicate-name", "w"),
+    "x = w\nw ~ Logistic(0, 1)": ("maybe-unassigned", "w"),
     "w ~ Choose(1 for i in eps)": ("not-a-list", "eps"),
     "w ~ Choose(i for i in u)": ("bad-set", "i"),
     "w ~ Choose(u[i] > 0 for i in u)": ("mismatched-sorts", "u[i] > 0"),
-    "w ~ Logistic(u)": ("list-as-value", "u"),
-    "w ~ Logistic()": ("bad-arguments", "w ~ Logistic()"),
+    "w ~ Logistic(u, 1)": ("list-as-value", "u"),
+    "w ~ Logistic()": ("bad-arguments", "Logistic"),
     "w ~ Logistic(0, 1, 2)": ("bad-arguments", "2"),
     "w ~ Logistic(0) where w < 1": ("bad-truncation", "w < 1"),
     "w ~ Logistic(0) where eps > w": ("bad-truncation", "eps > w"),
-    "w[0] ~ Logistic(0)": ("noise-index", "0"),
+    "w[0] ~ Logistic(0, 1)": ("noise-index", "0"),
     "w[0] ~ Choose(1 for i in u)": ("noise-index", "[0"),
     "w ~ Choice(1 for i in u)": ("unknown-family", "Choice"),
     "w ~ Lap(1 for i in u)": ("unknown-family", "Lap"),
     "w ~ Lap(1) where w > 0": ("bad-truncation", "w > 0"),
     "w ~ Logistc(1)": ("unknown-family", "Logistc"),
     "x = logsumexp(u[j] for j in u)": ("misplaced-logsumexp", "logsumexp"),
-    "w ~ Logistic(0)\nlogsumexp = 1": ("reserved-name", "logsumexp"),
+    "w ~ Logistic(0, 1)\nlogsumexp = 1": ("reserved-name", "logsumexp"),
 }
 
 
@@ -324,14 +324,14 @@ def test_refused(program: str, code: str, caret: str) -> None:
 
 
 def test_there_is_nothing_to_align() -> None:
-    source = spec("w ~ Logistic(0)\nemit value(w)", "w += 1", inputs())
+    source = spec("w ~ Logistic(0, 1)\nemit value(w)", "w += 1", inputs())
     with pytest.raises(SpecError) as caught:
         check(source, parse(source))
     assert caught.value.diagnostic.code == "unexpected-align"
 
 
 def test_a_claim_cannot_count_records() -> None:
-    source = spec("w ~ Logistic(0)\nemit value(w)", inputs=inputs(), privacy="eps*len(out) at most eps")
+    source = spec("w ~ Logistic(0, 1)\nemit value(w)", inputs=inputs(), privacy="eps*len(out) at most eps")
     with pytest.raises(SpecError) as caught:
         check(source, parse(source))
     assert caught.value.diagnostic.code == "output-claim"

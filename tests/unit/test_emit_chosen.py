@@ -43,7 +43,7 @@ def test_these_specs_release_a_gap_beside_a_choice_and_no_others() -> None:
         (NAMES[0], "where j != winner", ""),
         (NAMES[0], "where j != winner", "where j < winner"),
         (NAMES[0], "eps*u[winner]/(2*Delta) -", "eps*u[winner]/Delta -"),
-        (NAMES[0], "Logistic(theta)", "Logistic(theta, 2)"),
+        (NAMES[0], "Logistic(theta, 1)", "Logistic(theta, 2)"),
         (NAMES[0], "index = winner, ", ""),  # which answer is not said
         (NAMES[1], "unit*logsumexp", "2*logsumexp"),
         (NAMES[1], "u[winner] -", "eps*u[winner] -"),

@@ -632,7 +632,7 @@ def test_logistic_noise_has_no_form_on_a_lattice() -> None:
     ],
 )
 def test_logarithms_of_sums_are_locations_only(use: str) -> None:
-    program = f"total = logsumexp(eps for j in u)\n{use}\ng ~ Logistic(total/2 - u[0])\nemit noisy(g)"
+    program = f"total = logsumexp(eps for j in u)\n{use}\ng ~ Logistic(total/2 - u[0], 1)\nemit noisy(g)"
     source = written(program, inputs="u : queries, sensitivity 1 where len(u) >= 2").text
     source = source.partition("\nalign")[0].replace(" and len(q) >= 1", "")
     for mode in (RunMode.LATTICE, RunMode.REFINED):

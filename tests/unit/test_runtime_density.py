@@ -71,7 +71,7 @@ def test_nothing_to_choose_from_is_refused() -> None:
 @pytest.mark.parametrize(("location", "scale"), [(0, 1), (-3.5, 2.0), (Fraction(1, 2), Fraction(1, 10))])
 def test_a_whole_logistic_number(location: Real, scale: Real) -> None:
     noise = FloatingNoise(seed=12)
-    values = [float(noise.logistic(location, scale)) for _ in range(N)]
+    values = [float(noise.logistic_at(location, scale)) for _ in range(N)]
     check_distribution(values, lambda x: sigmoid((x - float(location)) / float(scale)))
 
 
@@ -80,7 +80,7 @@ def test_a_whole_logistic_number(location: Real, scale: Real) -> None:
 )
 def test_a_logistic_number_that_is_cut_off(location: Real, scale: Real, low: Real) -> None:
     noise = FloatingNoise(seed=13)
-    values = [float(noise.logistic(location, scale, low)) for _ in range(N)]
+    values = [float(noise.logistic_at(location, scale, low)) for _ in range(N)]
     assert min(values) > low
     below = sigmoid((float(low) - float(location)) / float(scale))
 
@@ -94,7 +94,7 @@ def test_a_logistic_number_that_is_cut_off(location: Real, scale: Real, low: Rea
 def test_the_mean_of_a_gap_is_that_of_the_dissertation(theta: float) -> None:
     """Theorem 5.13: (1 + exp(-theta)) ln(1 + exp(theta))."""
     noise = FloatingNoise(seed=14)
-    values = [float(noise.logistic(theta, 1, 0)) for _ in range(N)]
+    values = [float(noise.logistic_at(theta, 1, 0)) for _ in range(N)]
     mean = sum(values) / N
     error = math.sqrt(sum((v - mean) ** 2 for v in values)) / N
     assert abs(mean - (1 + math.exp(-theta)) * math.log1p(math.exp(theta))) < 4.5 * error
@@ -103,7 +103,7 @@ def test_the_mean_of_a_gap_is_that_of_the_dissertation(theta: float) -> None:
 @pytest.mark.parametrize("theta", [-1e6, -800.0, 800.0, 1e6])
 def test_far_locations_neither_overflow_nor_collapse(theta: float) -> None:
     noise = FloatingNoise(seed=15)
-    values = [float(noise.logistic(theta, 1, 0)) for _ in range(2000)]
+    values = [float(noise.logistic_at(theta, 1, 0)) for _ in range(2000)]
     mean = sum(values) / len(values)
     # Far below the cut an exponential variable is left, far above it the logistic one.
     assert all(math.isfinite(v) and v > 0 for v in values)
@@ -125,7 +125,7 @@ def test_sums_of_exponentials_at_any_size() -> None:
 )
 def test_exact_logistic_noise_has_its_distribution(location: int, low: Fraction | int | None) -> None:
     noise, count = RefinedNoise(Fraction(1, 1024), SeededBits(41)), 1000
-    drawn = [noise.logistic(Fraction(location), Fraction(2), low) for _ in range(count)]
+    drawn = [noise.logistic_at(Fraction(location), Fraction(2), low) for _ in range(count)]
     values = [float(x.rounded_down(Fraction(1, 2**40))) for x in drawn]
     cut = 0.0 if low is None else sigmoid((float(low) - location) / 2)
     check_distribution(values, lambda x: (sigmoid((x - location) / 2) - cut) / (1 - cut))

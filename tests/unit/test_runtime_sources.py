@@ -224,7 +224,7 @@ def test_what_is_refused(make: Make) -> None:
         lambda: noise.geometric(Fraction(3, 2)),
         lambda: noise.geometric(0),
         lambda: noise.geometric_of_rate(0),
-        lambda: noise.logistic(Fraction(0), Fraction(0)),
+        lambda: noise.logistic_at(Fraction(0), Fraction(0)),
         # Equal to what was drawn with before, but floats.
         lambda: noise.discrete_laplace(0.5, Fraction(3, 4)),
         lambda: noise.discrete_laplace(Fraction(1, 2), 0.75),

@@ -74,7 +74,7 @@ class TapeNoise:
     def choice(self, logs: Iterable[tuple[int, Any]]) -> int:
         return argmax_of((index, log - math.log(self._draw()[0])) for index, log in logs)
 
-    def logistic(self, location: Any, scale: Any, low: Any = None) -> float:
+    def logistic_at(self, location: Any, scale: Any, low: Any = None) -> float:
         """By inversion of the conditional distribution: P(X > x | X > low) = exp(-E)."""
         exponential = self._draw()[0]
         if low is None:

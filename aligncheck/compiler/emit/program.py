@@ -113,7 +113,7 @@ class Program:
                 yield from bracket_lines(drawn, f"{indent}{self.writer.names[name]} = ")
             case nodes.Logistic(name=name):
                 numbers: list[Item] = [self.writer.expression(e) for e in own_expressions(statement)]
-                drawn = call("noise.logistic", numbers)
+                drawn = call("noise.logistic_at", numbers)
                 yield from bracket_lines(drawn, f"{indent}{self.writer.names[name]} = ")
             case nodes.If(branches=branches, otherwise=otherwise):
                 for word, branch in zip(["if"] + ["elif"] * len(branches), branches, strict=False):

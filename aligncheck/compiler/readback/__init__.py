@@ -22,7 +22,7 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `noise.geometric_of_rate(x)`: `Geo(1 - exp(-x))`; `bernoulli_of_log_odds(x)`: `Bernoulli(1/(1 + exp(-x)))`.
 * The same with an `s`, and a count n: n draws in order, one for each index from 0 on.
 * `noise.choice`, `weighted_choice` of (i, l), (i, f, l): index i with a weight `exp(l)`, `f * exp(l)`.
-* `noise.logistic(m, s, low)`: `Logistic(m, s) where > low`.
+* `noise.logistic_at(m, s, low)`: `Logistic(m, s) where > low`.
 * `noise.answer`, `answers`: rounded down to multiples of γ, but for `exact=True`; on a lattice always.
 * `resolution(gamma, units)`: γ > 0 that divides each unit. So a constant unit is a multiple of it, and a real
   parameter a number of steps.

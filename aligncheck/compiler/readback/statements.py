@@ -210,7 +210,7 @@ class Statements:
             if more == 1:
                 weights = _with_body(weights, nodes.Call("exp", (weights.body,), span=at))
             return nodes.Choose(name, weights, span=at)
-        if method == "logistic" and len(args) in (2, 3):
+        if method == "logistic_at" and len(args) in (2, 3):
             location, scale, *low = map(self.scope.read, args)
             return nodes.Logistic(name, location, scale, low[0] if low else None, span=at)
         raise refuse(value, f"`noise.{method}` is no draw that the reader knows")

@@ -593,7 +593,7 @@ class Reader:
             ):
                 # Scalar functions take no lists: this is another mechanism.
                 raise scope_fault(self.source, name, CALLS, span)
-            if name in ("Choose", "Logistic"):
+            if name == "Choose":
                 message = f"`{name}(…)` is a draw, which stands behind `~`"
                 self.fail("draw-in-expression", message, span, help=f"write `winner ~ {name}(…)`")
             private = [arg for arg in call.args if self._private(arg)]

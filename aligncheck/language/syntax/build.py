@@ -519,7 +519,7 @@ class Builder:
         index = index if column is None else cell(index, column, index.span.to(column.span))
         arguments = next((child for child in rest if isinstance(child, list)), [])
         clause = rest[-1]
-        if family_word.text == "Logistic":
+        if family_word.text == "Logistic" and (clause is not None or len(arguments) > 1):
             return self._logistic(name, index, arguments, clause, span=_over(c))
         family = self._family(family_word)
         if clause is not None:
@@ -591,7 +591,7 @@ class Builder:
             f"unknown noise `{word.text}`",
             word.span,
             help=("write `winner ~ Choose(exp(E) for i in q)`" if word.text == "Choose" else None)
-            or nearest(word.text, (*SPELLINGS, "Logistic", "Choose"))
+            or nearest(word.text, (*SPELLINGS, "Choose"))
             or "the families are " + ", ".join(map(_usage, Family)),
             notes=(CALLS[0],),
         )

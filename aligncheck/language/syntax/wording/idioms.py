@@ -50,6 +50,7 @@ IDIOMS: dict[str, str] = {
     "expovariate": _DRAW.format("Exp(1/rate)"),
     "geometric": _DRAW.format("Geo(p)"),
     "binomial": _DRAW.format("Bernoulli(p)"),
+    "logistic": _DRAW.format("Logistic(scale)"),
     "gumbel": _DRAW.format("Gumbel(scale)"),
     "standard_cauchy": _DRAW.format("Cauchy(1)"),
     "where": "write `a if CONDITION else b`",
@@ -83,7 +84,7 @@ METHODS = {
 """What to write for a method that NumPy or pandas has, where the function's own name is known here."""
 
 FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp"))
-FAMILIES |= {"Cauchy", "Gumbel", "Uniform", "Bernoulli"}
+FAMILIES |= {"Cauchy", "Gumbel", "Logistic", "Uniform", "Bernoulli"}
 """Spellings of noise, for who looks at words only."""
 
 WORDS = {
