@@ -32,8 +32,8 @@ from aligncheck.compiler.readback.statements import (
 )
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
-from aligncheck.language.syntax.unparse import unparse_expr
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime import rationals
 
 _MODES = {
