@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, repeat
+from itertools import chain, combinations, repeat
 from typing import TypeAlias
 
 import z3
@@ -199,30 +199,29 @@ class Aligner(Sets):
         other draw that is, and what x is divided by. Any other new value depends on its own draw.
         """
         own, signed = moved_by(line), signed_terms(line.value)
-        by: n.Expr | None
-        found: dict[int, tuple[int, n.Name | n.Index | None, n.Expr | None]] = {}
+        found: list[tuple[int, int, n.Name | n.Index | None, n.Expr | None]] = []
         for at, (e, plus) in enumerate(signed):
             match e:
-                case _ if not plus:
-                    found |= {3: (at, None, FLIPPED)} if e == own else {}
                 case _ if e == own:
-                    found.setdefault(0, (at, None, None))
-                case n.Binary(op="/", left=left, right=by) if left == own:
-                    found.setdefault(1, (at, None, by))
-                case n.Binary(op="*", left=left, right=right) if own in (left, right):
+                    found.append((0, at, None, None) if plus else (3, at, None, FLIPPED))
+                case n.Binary(op="/", left=left, right=right) if plus and left == own:
+                    found.append((1, at, None, right))
+                case n.Binary(op="*", left=left, right=right) if plus and own in (left, right):
                     part = right if left == own else left
                     by = n.Binary("/", n.Number(Fraction(1), span=e.span), part, span=e.span)
-                    found.setdefault(1, (at, None, by))
-                case n.Name(ident=x, primed=False) | n.Index(base=x, primed=False) if x in self.noise:
-                    found.setdefault(2, (at, e, None))
+                    found.append((1, at, None, by))
+                case n.Name(ident=x, primed=False) | n.Index(base=x, primed=False) if (
+                    plus and x in self.noise
+                ):
+                    found.append((2, at, e, None))
         if not found:
             raise Reject("acyclic", line.span, f"the new value of {line.name} does not add to its draw")
-        at, source, by = found[min(found)]
+        _, at, source, divisor = min(found, key=lambda each: each[:2])
         rest = [e if plus else n.Unary("-", e, span=e.span) for e, plus in signed[:at] + signed[at + 1 :]]
         value: n.Expr = rest[0] if rest else n.Number(Fraction(0), span=line.span)
         for e in rest[1:]:
             value = n.Binary("+", value, e, span=line.span)
-        return value, source, by
+        return value, source, divisor
 
     def shift(self, x: str, at: Term, path: Path, place: Span) -> list[Move]:
         """The lines for a draw, evaluated before it counts as made, so that it cannot read itself."""
@@ -264,10 +263,10 @@ class Aligner(Sets):
         }
         for why in (why for why, holds in refused.items() if new and holds):
             raise Reject("language", place, f"a draw that is put in another's place, or divided, {why}")
-        for at, m in enumerate(new):
-            for other in new[:at]:
-                text = f"one line at most says what {x} becomes"
-                path.oblige("injective", place, text, z3.Not(both(m.on, other.on)))
+        for m, other in combinations(new, 2):
+            text = f"one line at most says what {x} becomes"
+            path.oblige("injective", place, text, z3.Not(both(m.on, other.on)))
+        for m in new:
             if m.divisor is not None and not flips:
                 text = f"{x} is divided by 1 at least"
                 path.oblige("support", place, text, implies(m.on, m.divisor >= 1))

@@ -92,19 +92,20 @@ class Calling(Runner):
         claims, or half the square of an ε, and a δ besides. With others it costs nothing.
         """
         price, spent, rho, none = claimed[0], path.ghosts, self.concentrated, self.symbols.none
+        amount: n.Expr | None
         match callee.spec.claim:
             case n.Pure(epsilon=epsilon, most=most):
-                price = self.square(price) / 2 if rho else price
-                self.counted(stmt.name, stmt.span, None if rho else most or epsilon)
-            case n.Approximate(epsilon=epsilon) if isinstance(self.spec.claim, n.Approximate):
-                price = self.square(price) / 2 if rho else price
+                amount = most or epsilon
+            case n.Approximate(epsilon=amount) if isinstance(self.spec.claim, n.Approximate):
                 spent["$delta"] = spent["$delta"] + z3.If(apart, claimed[1], none)
-                self.counted(stmt.name, stmt.span, None if rho else epsilon)
             case n.Concentrated(rho=amount) if rho:
-                self.counted(stmt.name, stmt.span, amount)
+                pass
             case n.Approximate() | n.Concentrated():
                 text = "does not add up with the rest: ε and δ, or ρ and half of ε squared, but no δ in ρ"
                 raise Reject("cost", stmt.span, f"what `{stmt.mechanism}` claims {text}")
+        if rho and not isinstance(callee.spec.claim, n.Concentrated):
+            price, amount = self.square(price) / 2, None
+        self.counted(stmt.name, stmt.span, amount)
         spent["alignment_cost"] = spent["alignment_cost"] + z3.If(apart, price, none)
 
     def _callee(self, stmt: n.Invoke) -> Callee:

@@ -114,7 +114,7 @@ class Choosing(Selecting):
             self.log_odds[scope.run].append(odds)
             some = both(there.within, others[-1].over.at(others[-1].place).within)
             weight = there.body - total.value
-            path.fact(Kind.RUN, implies(some, self._ln_above(odds) == weight))
+            path.fact(Kind.RUN, implies(some, self.rules[ABOVE](odds) == weight))
             costs.append(weight)
         self._set_apart(others[0], others[1], path)
         if any(self._rearranged(totals[0], totals[1], path)):
@@ -171,13 +171,9 @@ class Choosing(Selecting):
         cost = absolute(one - other)
         if stmt.low is not None:
             path.fact(Kind.RUN, x > low[0])
-            cut = self._ln_above(other) - self._ln_above(one)
+            cut = self.rules[ABOVE](other) - self.rules[ABOVE](one)
             cost = cost + z3.If(cut < 0, cut, self.symbols.none)
         self._drawn(stmt, x, cost, path)
-
-    def _ln_above(self, location: Term) -> Term:
-        """ln s(location)."""
-        return self.rules[ABOVE](location)
 
     def _location(self, term: Term, path: Path, run: int) -> Term:
         """The term, or the logarithm of the odds of a choice, where that is shown to be the same."""

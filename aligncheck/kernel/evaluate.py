@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 
 import z3
@@ -297,10 +298,7 @@ class Evaluator(World):
     def _power(self, e: n.Expr, base: Term, power: n.Expr) -> Term:
         if not isinstance(power, n.Number) or power.value.denominator != 1 or not 0 <= power.value <= 16:
             raise Reject("form", e.span, "an exponent is a whole number from 0 to 16")
-        result = base if power.value else self.symbols.integer(1)
-        for _ in range(int(power.value) - 1):
-            result = result * base
-        return result
+        return reduce(mul, [base] * int(power.value)) if power.value else self.symbols.integer(1)
 
     def _arithmetic(self, e: n.Expr, op: str, x: Term, y: Term, scope: Scope) -> Term:
         if op == "/":
@@ -349,8 +347,9 @@ class Evaluator(World):
         match f, args:
             case "abs", [x]:
                 return absolute(x)
-            case (("min" | "max"), [first, *others]) if others:
-                return self._extreme_of(f, first, others)
+            case (("min" | "max"), [_, _, *_]):
+                beats = le if f == "min" else ge
+                return reduce(lambda best, x: z3.If(beats(x, best), x, best), alike(*args))
             case "clip", [x, low, high]:
                 x, low, high = real(x), real(low), real(high)
                 self.demand(scope, low <= high, "the bounds of clip are in order")
@@ -415,12 +414,6 @@ class Evaluator(World):
     def _always(self, scope: Scope, formula: Term) -> None:
         """A truth of arithmetic, for every value of the indices around it."""
         scope.path.fact(Kind.RUN, formula, scope.generic)
-
-    def _extreme_of(self, f: str, first: Term, others: list[Term]) -> Term:
-        first, *others = alike(first, *others)
-        for x in others:
-            first = z3.If(x <= first if f == "min" else x >= first, x, first)
-        return first
 
     def _public(self, e: n.Expr, f: str, args: list[Term], scope: Scope) -> Term:
         """A public function: of its values nothing is known but that equal arguments give equal ones."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 import z3
@@ -77,17 +76,13 @@ class Sets(Evaluator):
         self.taken_at: list[Term] = []
         self.totals: list[Summed] = []
 
-    def generic(self, depth: int) -> Term:
-        """An arbitrary whole number: the index of a set with `depth` indices around it. No fact is ever
-        stated of it but for all numbers in its place, so that one symbol serves all sets of that depth.
-        """
-        while len(self.pool) <= depth:
-            self.pool.append(self.index("j"))
-        return self.pool[depth]
-
     def another(self, taken: tuple[Term, ...]) -> Term:
-        """An arbitrary whole number that is none of those around a place."""
-        return next(g for g in map(self.generic, count()) if not any(same(g, x) for x in taken))
+        """An arbitrary whole number that is none of those around a place: the index of a set there. No fact
+        is ever stated of it but for all numbers in its place, so that one symbol serves many sets.
+        """
+        if all(any(same(g, x) for x in taken) for g in self.pool):
+            self.pool.append(self.index("j"))
+        return next(g for g in self.pool if not any(same(g, x) for x in taken))
 
     def ends(self, over: n.Indices | n.OverQueries | n.OverRange, scope: Scope) -> tuple[Term, Term]:
         """The first index of a range, and the one after the last."""
