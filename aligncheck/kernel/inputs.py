@@ -91,8 +91,13 @@ class Inputs(Looping):
             for name in group.names:
                 path.fact(Kind.RUN, self.lengths[b] >= self.lengths[name])
         self._declare_marks(group)
-        if group.adjacency.together:
-            self._bounded_together(group, path)
+        if group.adjacency.in_all:
+            self._bounded_together(group, path, False)
+        called = (i for use in self.spec.uses if use.contract for i in use.contract.mechanism.inputs)
+        passed = any(isinstance(i, n.Queries) and i.adjacency.in_squares for i in called)
+        alike = group.sensitivity is not None and INDEX not in names_in(group.sensitivity)
+        if group.adjacency.in_squares or (passed and alike):
+            self._bounded_together(group, path, True)
         for number, name in enumerate(group.names):
             i = self.symbols.zero if name in self.single else self.index("i")
             inside = both(i >= 0, i < self.lengths[name])
@@ -169,11 +174,11 @@ class Inputs(Looping):
         if group.adjacency.ways:
             yield either(on_d == on_other, *map(moves, group.adjacency.ways))
 
-    def _bounded_together(self, group: n.Queries, path: Path) -> None:
+    def _bounded_together(self, group: n.Queries, path: Path, squares: bool) -> None:
         """The sum of all moves is at most the sensitivity, or that of their squares at most its square;
-        `$moved_q[i]`, or `$squares_q[i]`, is the part below index i.
+        `$moved_q[i]`, or `$squares_q[i]`, is the part below index i. Where each answer has that sensitivity,
+        the sum of the squares is at most so many times its square as there are answers that may move.
         """
-        squares = group.adjacency.in_squares
         s, total = self.symbols, self.symbols.none
         for name in group.names:
             i = self.index("i")
@@ -191,4 +196,6 @@ class Inputs(Looping):
         if group.sensitivity is not None:
             bound = real(self.number(group.sensitivity, self.scope(Mode.CLAUSE, path, group.span)))
             self.prove(path, "hypotheses", group.span, "the sensitivity is not negative", bound >= 0)
-            path.fact(Kind.RUN, total <= (bound * bound if squares else bound))
+            all_of_them = z3.Sum([real(self.lengths[name]) for name in group.names])
+            many = 1 if group.adjacency.together else len(group.adjacency.ways) or all_of_them
+            path.fact(Kind.RUN, total <= (many * bound * bound if squares else bound))

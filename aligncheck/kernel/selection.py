@@ -18,8 +18,16 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
+from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in
+from aligncheck.language.syntax.walk import (
+    align_expressions,
+    expressions_in,
+    names_in,
+    shifts_in,
+    statements_in,
+    subexpressions,
+)
 
 
 class Selecting(Aligner):
@@ -36,7 +44,11 @@ class Selecting(Aligner):
             if not isinstance(stmt, n.Assign) or not isinstance(stmt.value, n.Gather):
                 continue
             x, g = stmt.name, stmt.value
-            if x in self.settled and g.function in ("argmax", "argmin", *n.SELECTING):
+            if (
+                self.gumbel(g) is None
+                and x in self.settled
+                and g.function in ("argmax", "argmin", *n.SELECTING)
+            ):
                 self.selections[x] = self._symbols_of(x, g)
                 if self.selections[x].single:
                     self.late[x] = (self.selections[x].at(s.zero),) * 3
@@ -44,6 +56,24 @@ class Selecting(Aligner):
                 self.looked_ahead[x] = g
                 self.late[x] = tuple(self.held(x + "'" * run, s.REAL) for run in range(3))
                 self.late_places[x] = tuple(self.held(f"place of {x}", s.INT) for _ in range(3))
+
+    def gumbel(self, g: n.Gather) -> n.Sample | None:
+        """How the noise of `argmax(E + x[j] for j in …)` is drawn, if an index in proportion to exp(E/b) may
+        stand for this one: Gumbel noise of one scale b, that nothing else reads, in a claim in δ or ρ.
+
+        Sound: given all that is drawn besides, the x[j] are independent, and E and b are fixed; E + x[j] is
+        the greatest with probability exp(E/b)/Σ exp(E/b). As nothing else reads x, an index that is drawn so
+        has one joint distribution with all else. Source: dissertation, Theorem 5.16; docs/kernel.md, section
+        14. Breaks if: b is another at some index, or another value depends on an x[j].
+        """
+        if not self.averaged or g.function != "argmax":
+            return None
+        read = [of for e in subexpressions(g.body) if (of := _name_of(e)) in self.noise]
+        draws = [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name in read]
+        if len(draws) != 1 or sum(_name_of(e) in read for e in expressions_in(self.spec)) != 1:
+            return None
+        one_scale = all(names_in(e) <= self.public.keys() | self.settled for e in draws[0].args)
+        return draws[0] if draws[0].family is Family.GUMBEL and one_scale else None
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
@@ -231,3 +261,8 @@ class Selecting(Aligner):
             one, other = sets[run].at(a), sets[run].at(b)
             both_in = both(one.within, other.within, a != b)
             path.fact(kind, implies(both_in, one.body != other.body), (a, b))
+
+
+def _name_of(e: n.Expr) -> str | None:
+    """What an expression reads itself, and not by its parts."""
+    return e.ident if isinstance(e, n.Name) else e.base if isinstance(e, n.Index) else None

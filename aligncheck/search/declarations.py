@@ -52,7 +52,7 @@ class Declarations(Kernel):
 class Clauses(Declarations):
     """The same of D and of D' alone."""
 
-    def _bounded_together(self, group: Queries, path: Path) -> None:
+    def _bounded_together(self, group: Queries, path: Path, squares: bool) -> None:
         """Nothing is assumed of both."""
 
 
