@@ -84,6 +84,20 @@ align
   eta[i] += y[i] - y'[i]
 """
 
+IN_SQUARES = """mechanism c
+input
+  y : queries, sensitivity d, adjacency l2
+  d : real where d > 0
+  eps : real where eps > 0
+privacy eps zcdp
+program
+  for i, v in y:
+    eta[i] ~ Gauss(d/sqrt(2*eps))
+    emit w(v = v + eta[i])
+align
+  eta[i] += y[i] - y'[i]
+"""
+
 SHARED = """mechanism c
 input
   y : queries, sensitivity 1, adjacency one
@@ -1171,6 +1185,78 @@ PAIRS: tuple[Pair, ...] = (
         "4",
         "min(max(j, 0), 4)",
         ("cost",),
+    ),
+    *(
+        Pair(
+            name,
+            14,
+            spec(
+                *("for i in range(len(q)):", f"  r[i] ~ {family}({scale})"),
+                *(f"w = {function}({body} for j in q)", f"emit v(w = w{more})"),
+                claim="eps**2/8 zcdp",
+            ),
+            right,
+            wrong,
+            ("output", "language"),
+            Witness((drawn("r", "alignment_cost <= 0"),)),
+        )
+        for name, (family, scale, function, body, more), right, wrong in (
+            ("an_index_by_gumbel_noise", ("{}", "2/eps", "argmax", "q[j] + r[j]", ""), "Gumbel", "Lap"),
+            (
+                "gumbel_noise_of_other_scales",
+                ("Gumbel", "{}/eps", "argmax", "q[j] + r[j]", ""),
+                "2",
+                "(2 + i)",
+            ),
+            ("the_least_with_gumbel_noise", ("Gumbel", "2/eps", "{}", "q[j] + r[j]", ""), "argmax", "argmin"),
+            ("gumbel_noise_that_is_doubled", ("Gumbel", "2/eps", "argmax", "q[j] + {}*r[j]", ""), "1", "2"),
+            ("gumbel_noise_of_one_for_all", ("Gumbel", "2/eps", "argmax", "q[j] + r[{}]", ""), "j", "0"),
+            (
+                "gumbel_noise_read_again",
+                ("Gumbel", "2/eps", "argmax", "q[j] + r[j]", ", g = {}"),
+                "0",
+                "r[w]",
+            ),
+            ("gumbel_noise_of_the_next", ("Gumbel", "2/eps", "argmax", "q[j] + r[j]{}", ""), "", " + r[0]"),
+        )
+    ),
+    Pair(
+        "one_choice_by_gumbel_noise",
+        14,
+        spec(
+            *("for i in range(len(q)):", "  r[i] ~ Gumbel(2/eps)", "{}"),
+            claim="eps**2/8 zcdp",
+        ),
+        "w = argmax(q[j] + r[j] for j in q)\n  emit v(w = w)",
+        "for k in range(1):\n    w = argmax(q[j] + r[j] for j in q)\n    emit v(w = w)",
+        ("output", "language", "form"),
+        Witness((drawn("r", "alignment_cost <= 0"), loop("alignment_cost <= k*eps**2/8"))),
+    ),
+    *(
+        Pair(
+            f"{given}_to_one_with_squares",
+            14,
+            _calling("c(y = b, d = {}, eps = eps)")
+            .replace("  eps :", f"  b : queries, sensitivity 1, adjacency {given}\n  eps :")
+            .replace("len(q) >= 1", "len(b) >= 3")
+            .replace("privacy eps", "privacy eps zcdp"),
+            right,
+            wrong,
+            ("calls",),
+            Witness(
+                callees={
+                    "c": Witness((loop("alignment_cost <= eps*$squares_y[i]/d**2", early="$drawn_eta == i"),))
+                }
+            ),
+            IN_SQUARES,
+        )
+        for given, right, wrong in (
+            ("l1", "1", "1/2"),
+            ("one", "1", "1/2"),
+            ("moved", "sqrt(2)", "1"),
+            ("all", "sqrt(len(b))", "sqrt(len(b) - 1)"),
+            ("monotone", "sqrt(len(b))", "sqrt(2)"),
+        )
     ),
     Pair(
         "a_choice_from_another_set",

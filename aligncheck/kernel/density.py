@@ -62,7 +62,9 @@ class Choosing(Selecting):
         return one
 
     def _without_noise(self, g: n.Gather, found: Opened, scope: Scope) -> Opened:
-        """A set with the values E/b, if those in it are E + x[j] with noise as `gumbel` says."""
+        """A set with the values E/b, if those in it are E + x[j] with noise as `gumbel` says. (That b > 0 was
+        shown where x[j] was drawn.)
+        """
         drawn = self.gumbel(g)
         if drawn is None:
             return found
@@ -74,7 +76,6 @@ class Choosing(Selecting):
         added = self.decider.follows([], found.body == rest + own) is not None
         if not added or any(role.noise == drawn.name for _, role in self.symbols.draws(rest)):
             raise Reject("language", g.span, f"what is compared is not a sum with {drawn.name} of its index")
-        self.prove(scope.path, "scales", g.span, f"the scale of {drawn.name} is positive", scale > 0)
         return replace(found, body=divided(rest, scale))
 
     def _log_sum_over(self, found: Opened) -> LogSum:
