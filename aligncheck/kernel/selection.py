@@ -18,7 +18,6 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
-from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
     align_expressions,
@@ -73,7 +72,7 @@ class Selecting(Aligner):
         if len(draws) != 1 or sum(_name_of(e) in read for e in expressions_in(self.spec)) != 1:
             return None
         one_scale = all(names_in(e) <= self.public.keys() | self.settled for e in draws[0].args)
-        return draws[0] if draws[0].family is Family.GUMBEL and one_scale else None
+        return draws[0] if draws[0].family.row.max_stable and one_scale else None
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""

@@ -77,7 +77,8 @@ class FamilyRow:
             proportional to exp(-|x|/scale) on the support, which integrates in closed form.
         moves: which way it may be moved.
         bounded: it is never more than its scale.
-        max_stable: the greatest of several draws, each with a number added, is such noise as well.
+        max_stable: the greatest of several draws, each with a number u added, is such noise as well; which it
+            is has a probability proportional to exp(u/scale).
     """
 
     word: str
@@ -132,7 +133,8 @@ class Family(Enum):
     has none: ln f(x)/f(x - d) = exp(-x/s) (exp(d/s) - 1) - d/s grows without bound where x falls. Its density
     rises up to 0 and falls from there, so it is no less nearer to 0. P(X > x) = 1 - exp(-exp(-x/s)).
     The greatest of draws to which u_j is added is at most x with the product of these probabilities, that of
-    one draw to which s ln Σ exp(u_j/s) is added (dissertation, Theorem 5.16).
+    one draw to which s ln Σ exp(u_j/s) is added (dissertation, Theorem 5.16). Its mean has the derivative
+    exp(u_j/s)/Σ exp(u_k/s) by u_j, which is the probability that the j-th is the greatest.
     """
 
     LOGISTIC = FamilyRow(
