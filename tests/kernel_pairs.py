@@ -1209,7 +1209,7 @@ PAIRS: tuple[Pair, ...] = (
                 "(2 + i)",
             ),
             ("the_least_with_gumbel_noise", ("Gumbel", "2/eps", "{}", "q[j] + r[j]", ""), "argmax", "argmin"),
-            ("gumbel_noise_that_is_doubled", ("Gumbel", "2/eps", "argmax", "q[j] + {}*r[j]", ""), "1", "2"),
+            ("gumbel_noise_that_is_doubled", ("Gumbel", "2/eps", "argmax", "q[j] + {}r[j]", ""), "", "2*"),
             ("gumbel_noise_of_one_for_all", ("Gumbel", "2/eps", "argmax", "q[j] + r[{}]", ""), "j", "0"),
             (
                 "gumbel_noise_read_again",

@@ -51,7 +51,7 @@ class Choosing(Selecting):
     def _log_sum(self, g: n.Gather, scope: Scope) -> LogSum:
         if scope.generic:
             raise Reject("language", g.span, "`logsumexp` inside a set")
-        found = self._without_noise(g, self.opened(g, scope), scope)
+        found = self.opened(g, scope)
         self.exists(g, found, scope)
         one = self._log_sum_over(found)
         self.state(self.kind(scope), scope, found.at(one.place).within)
@@ -60,23 +60,6 @@ class Choosing(Selecting):
         elif id(g) in self.summed:
             self._set_apart(self.summed[id(g)], one, scope.path)
         return one
-
-    def _without_noise(self, g: n.Gather, found: Opened, scope: Scope) -> Opened:
-        """A set with the values E/b, if those in it are E + x[j] with noise as `gumbel` says. (That b > 0 was
-        shown where x[j] was drawn.)
-        """
-        drawn = self.gumbel(g)
-        if drawn is None:
-            return found
-        own, scale = (
-            self.noise[drawn.name].symbols[scope.run](found.j),
-            real(self.number(drawn.args[0], scope)),
-        )
-        rest = z3.substitute(found.body, (own, self.symbols.none))
-        added = self.decider.follows([], found.body == rest + own) is not None
-        if not added or any(role.noise == drawn.name for _, role in self.symbols.draws(rest)):
-            raise Reject("language", g.span, f"what is compared is not a sum with {drawn.name} of its index")
-        return replace(found, body=divided(rest, scale))
 
     def _log_sum_over(self, found: Opened) -> LogSum:
         """One symbol for each set, however its terms are written."""
@@ -114,10 +97,6 @@ class Choosing(Selecting):
         g = replace(stmt.weights, body=log_of(stmt.weights.body))
         if g.function != "Choose" or g.count is not None:
             raise Reject("form", stmt.span, "an index is chosen by its weight")
-        self.chosen(stmt, g, path)
-
-    def chosen(self, stmt: n.Choose | n.Assign, g: n.Gather, path: Path) -> None:
-        """The same, of a set with the logarithms of the weights, or one that `gumbel` takes for such."""
         chosen = self.held(stmt.name, self.symbols.INT)
         costs: list[Term] = []
         totals: list[LogSum] = []
@@ -143,7 +122,7 @@ class Choosing(Selecting):
         cost = self._of_range(stmt, totals, path) if self.concentrated else costs[0] - costs[1]
         self._drawn(stmt, chosen, cost, path)
 
-    def _of_range(self, stmt: n.Choose | n.Assign, totals: list[LogSum], path: Path) -> Term:
+    def _of_range(self, stmt: n.Choose, totals: list[LogSum], path: Path) -> Term:
         """What a choice costs in ρ: w²/8, where w is how far apart a_j - a'_j are for two indices of the set,
         at the most: for the two at which they are greatest and least. The set is the same on D'.
         """
@@ -203,7 +182,7 @@ class Choosing(Selecting):
         odds = self.log_odds[run]
         return next((o for o in odds if self.decider.follows(known, term == o, about, FEW) is not None), term)
 
-    def _drawn(self, stmt: n.Choose | n.Logistic | n.Assign, drawn: Term, cost: Term, path: Path) -> None:
+    def _drawn(self, stmt: n.Choose | n.Logistic, drawn: Term, cost: Term, path: Path) -> None:
         path.values[stmt.name] = (drawn,) * len(self.runs)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
 

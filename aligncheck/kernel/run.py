@@ -72,8 +72,8 @@ class Runner(Choosing):
                 return self.loop(stmt, path, go_on)
             case n.Pass():
                 pass
-            case n.Assign(name=x, value=n.Gather() as g) if x in self.settled and self.gumbel(g):
-                self.chosen(stmt, g, path)
+            case n.Assign() if (choice := self.as_choice(stmt, path)) is not None:
+                self.choose(choice, path)
             case n.Assign(name=x) if x in self.selections:
                 self.select(path, stmt)
             case n.Assign(name=x) if x in self.looked_ahead:

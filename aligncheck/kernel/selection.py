@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
 
 import z3
 
@@ -24,8 +25,9 @@ from aligncheck.language.syntax.walk import (
     expressions_in,
     names_in,
     shifts_in,
+    signed_terms,
     statements_in,
-    subexpressions,
+    with_part,
 )
 
 
@@ -43,11 +45,9 @@ class Selecting(Aligner):
             if not isinstance(stmt, n.Assign) or not isinstance(stmt.value, n.Gather):
                 continue
             x, g = stmt.name, stmt.value
-            if (
-                self.gumbel(g) is None
-                and x in self.settled
-                and g.function in ("argmax", "argmin", *n.SELECTING)
-            ):
+            if self.as_choice(stmt) is not None:
+                continue
+            if x in self.settled and g.function in ("argmax", "argmin", *n.SELECTING):
                 self.selections[x] = self._symbols_of(x, g)
                 if self.selections[x].single:
                     self.late[x] = (self.selections[x].at(s.zero),) * 3
@@ -56,23 +56,31 @@ class Selecting(Aligner):
                 self.late[x] = tuple(self.held(x + "'" * run, s.REAL) for run in range(3))
                 self.late_places[x] = tuple(self.held(f"place of {x}", s.INT) for _ in range(3))
 
-    def gumbel(self, g: n.Gather) -> n.Sample | None:
-        """How the noise of `argmax(E + x[j] for j in …)` is drawn, if an index in proportion to exp(E/b) may
-        stand for this one: Gumbel noise of one scale b, that nothing else reads, in a claim in δ or ρ.
+    def as_choice(self, stmt: n.Assign, path: Path | None = None) -> n.Choose | None:
+        """The draw of j in proportion to exp(E/b) that stands, in a claim in δ or ρ, for `argmax(E + x[j] for
+        j in …)` where x has noise as Gumbel's, of one scale b, and nothing else reads x. With a path it is
+        shown that all that are compared are drawn.
 
         Sound: given all that is drawn besides, the x[j] are independent, and E and b are fixed; E + x[j] is
         the greatest with probability exp(E/b)/Σ exp(E/b). As nothing else reads x, an index that is drawn so
         has one joint distribution with all else. Source: dissertation, Theorem 5.16; docs/kernel.md, section
         14. Breaks if: b is another at some index, or another value depends on an x[j].
         """
-        if not self.averaged or g.function != "argmax":
+        g = stmt.value
+        if not isinstance(g, n.Gather) or g.function != "argmax" or not self.averaged:
             return None
-        read = [of for e in subexpressions(g.body) if (of := _name_of(e)) in self.noise]
-        draws = [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name in read]
-        if len(draws) != 1 or sum(_name_of(e) in read for e in expressions_in(self.spec)) != 1:
-            return None
-        one_scale = all(names_in(e) <= self.public.keys() | self.settled for e in draws[0].args)
-        return draws[0] if draws[0].family.row.max_stable and one_scale else None
+        everything, fixed = tuple(expressions_in(self.spec)), self.settled | self.public.keys()
+        for x in (e for e, plus in signed_terms(g.body) if plus and isinstance(e, n.Index)):
+            reads = [isinstance(e, n.Index) and e.base == x.base for e in everything]
+            reads += [isinstance(e, n.Name) and e.ident == x.base for e in everything]
+            once = sum(reads) == 1 and x == n.Index(x.base, n.Name(g.index)) and stmt.name in self.settled
+            match [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name == x.base]:
+                case [n.Sample(args=(b,), family=f)] if f.row.max_stable and once and names_in(b) <= fixed:
+                    if path is not None:
+                        self.opened(g, self.program(stmt, path))
+                    log = n.Binary("/", with_part(g.body, x, n.Number(Fraction(0))), b)
+                    return n.Choose(stmt.name, replace(g, function="Choose", body=n.Call("exp", (log,))))
+        return None
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
@@ -260,8 +268,3 @@ class Selecting(Aligner):
             one, other = sets[run].at(a), sets[run].at(b)
             both_in = both(one.within, other.within, a != b)
             path.fact(kind, implies(both_in, one.body != other.body), (a, b))
-
-
-def _name_of(e: n.Expr) -> str | None:
-    """What an expression reads itself, and not by its parts."""
-    return e.ident if isinstance(e, n.Name) else e.base if isinstance(e, n.Index) else None
