@@ -101,7 +101,7 @@ class Calling(Runner):
             case n.Concentrated(rho=amount) if rho:
                 pass
             case n.Approximate() | n.Concentrated():
-                text = "does not add up with the rest: ε and δ do, or ρ and half of ε², but no ρ follows from a δ"
+                text = "does not add up with the rest: ε and δ do, or ρ and half of ε², but a δ has no ρ"
                 raise Reject("cost", stmt.span, f"what `{stmt.mechanism}` claims {text}")
         if rho and not isinstance(callee.spec.claim, n.Concentrated):
             price, amount = self.square(price) / 2, None
