@@ -673,6 +673,19 @@ PAIRS: tuple[Pair, ...] = (
         ("support",),
     ),
     Pair(
+        "a_cell_of_the_next_row",
+        3,
+        spec(
+            "if 0 <= k and k {} m:",
+            "  y = z[0][k]",
+            "emit done",
+            more="  n : int where n >= 2\n  m : int\n  z : queries[n][m], sensitivity 1\n  k : int\n",
+        ),
+        "<",
+        "<=",
+        ("defined",),
+    ),
+    Pair(
         "noise_that_is_not_there_yet",
         3,
         spec("{}", "eta ~ Lap(1)", "emit done(v = eta)"),

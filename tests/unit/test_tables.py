@@ -39,6 +39,25 @@ def rows(*lines: str) -> str:
             "x = max(q[2*m + j] for j in range(m) where q[2*m + j] > 0)",
         ),
         ("x = argmax(q[i][0] for i in q)", "x = argmax(q[i*m + 0] for i in range(n))"),
+        (
+            "while i < m:\n    emit v(q[i][m - 1] + q[0][i + 1])",
+            "while i < m:\n    emit v(q[i*m + (m - 1)] + q[0*m + (i + 1) if 0 <= i + 1 < m else -1])",
+        ),
+        (
+            "for j in range(m):\n    x = q[i][j]\n  for k in range(n):\n    x = q[k][k]",
+            "for j in range(m):\n    x = q[i*m + j]\n  for k in range(n):\n    x = "
+            "q[k*m + k if 0 <= k < m else -1]",
+        ),
+        (
+            "for j in range(m):\n    x = q[i][j]\n  x = max(q[i][j] for j in q)",
+            "for j in range(m):\n    x = q[i*m + j if 0 <= j < m else -1]\n"
+            "  x = max(q[i*m + j if 0 <= j < m else -1] for j in range(n))",
+        ),
+        (
+            "for j, x in s:\n    y = q[0][j]\nalign\n  xi[j] += q[0][j]\n  xi[i][j] += q[i][j]",
+            "for j, x in s:\n    y = q[0*m + j if 0 <= j < m else -1]\n"
+            "align\n  xi[j] += q[0*m + j if 0 <= j < m else -1]\n  xi[i_j] += q[i_j]",
+        ),
         ("a = c(q = q)", "a = c(q = q)"),
         ("a = c(q = q[1])", "a = c(q = q[1*m:1*m + m])"),
         ("a = c(q = q[1:n])", "a = c(q = q[1*m:n*m])"),
@@ -79,7 +98,9 @@ def test_its_clause_stands_beside_the_size_of_its_list() -> None:
     )
     assert table == flat
     sized = TABLE.replace("{}", "").replace("[n][m]", "[2][3]")
-    assert "len(q) == 2*3" in unparse(parse(Source("t", sized + "emit v(q[1][2])\n")))
+    written = unparse(parse(Source("t", sized + "emit v(q[1][2] + q[1][3])\n")))
+    assert "len(q) == 2*3" in written
+    assert "q[1*3 + 2] + q[1*3 + 3 if 0 <= 3 < 3 else -1]" in written
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
     q : queries[n][m], sensitivity 1          is      q : queries, sensitivity 1
                                                         where len(q) == n*m and n >= 0 and m >= 0
-    q[i][j]                                           q[i*m + j]
+    q[i][j]                                           q[i*m + j], where j is a column
+                                                      q[i*m + j if 0 <= j < m else -1], elsewhere
     len(q), len(q[i])                                 n, m
     f(q = q[i])                                       f(q = q[i*m : i*m + m])
     f(q = q[a:b])                                     f(q = q[a*m : b*m])
@@ -10,8 +11,10 @@
     xi[i][j] ~ …                                      xi[i*m + j] ~ …        m: the width of the tables
 
 Trusted: what is proved, run, compiled and searched is the list. Rows and columns are public inputs or
-numbers, so a place means the same in both runs. Whether a column is below the width is not asked: `q[i][m]`
-is the first cell of the next row, as it is in the list.
+numbers, so a place means the same in both runs. Whoever reads a list owes that the place is in it. This says
+that the column is one where the column is 0 or m - 1 (with any place there is a row of one cell at least),
+where both are numbers, or where nothing but loops and sets over columns give a name its value; elsewhere -1
+stands for no place.
 Breaks if: a name stands for a row and for something else, or a place in a table is left as it is written.
 """
 
@@ -55,13 +58,18 @@ class _Tables:
         self.shapes = {x: item.table for item in tables for x in item.names if item.table is not None}
         self.given = {x for i in inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
         self.used = {*self.given, *(x for s in walk.statements_in(mechanism.body) for x in _names(s))}
+        self.columns: dict[str, n.Expr | None] = {}
 
     def read(self) -> n.Mechanism:
         """Each part of the mechanism."""
         spec = self.mechanism
         inputs = tuple(self._declared(rewrite.declaration(item, self.expr)) for item in spec.inputs)
-        body = rewrite.statements(self._rows(spec.body), self._stmt)
+        body = self._rows(spec.body)
+        self._know(body)
+        body = rewrite.statements(body, self._stmt)
+        self._know((), spec.align)
         align = self._align(spec.align)
+        self.columns = {}
         claim = rewrite.claimed(spec.claim, self.expr)
         return replace(spec, inputs=inputs, body=body, align=align, claim=claim)
 
@@ -79,7 +87,7 @@ class _Tables:
         lists = (n.Call("len", (n.Name(x),), span=item.span) for x in item.names)
         cells = n.Binary("*", *item.table, span=item.span)
         says: list[n.Expr] = [n.Compare("==", each, cells, span=item.span) for each in lists]
-        zeros = (n.Number(Fraction(0), span=size.span) for size in item.table)
+        zeros = (_number(0, size.span) for size in item.table)
         says += [n.Compare(">=", e, zero, span=e.span) for e, zero in zip(item.table, zeros, strict=True)]
         says += [] if item.where is None else [item.where]
         return replace(item, where=n.Logic("and", tuple(says), span=item.span))
@@ -103,8 +111,40 @@ class _Tables:
         if not isinstance(at, n.Call) or at.function != CELL:
             return at
         row, column = at.args
-        first = n.Binary("*", row, self._width(name, at.span), span=row.span)
-        return n.Binary("+", first, column, span=at.span)
+        width = self._width(name, at.span)
+        place = n.Binary("+", n.Binary("*", row, width, span=row.span), column, span=at.span)
+        if name not in self.shapes or self._is_column(column, width):
+            return place
+        sides = n.Compare("<=", _number(0, at.span), column), n.Compare("<", column, width)
+        inside = n.Logic("and", tuple(replace(side, span=at.span) for side in sides), span=at.span)
+        return n.Conditional(inside, place, n.Unary("-", _number(1, at.span), span=at.span), span=at.span)
+
+    def _is_column(self, column: n.Expr, width: n.Expr) -> bool:
+        """Whether a place in the list says that this is a column."""
+        if isinstance(column, n.Name):
+            return self.columns.get(column.ident) == width
+        if isinstance(column, n.Number) and isinstance(width, n.Number):
+            return 0 <= column.value < width.value
+        return column in (_number(0), n.Binary("-", width, _number(1)))
+
+    def _know(self, body: tuple[n.Stmt, ...], align: tuple[n.AlignItem, ...] = ()) -> None:
+        """For each name that gets a value, the end of what it runs through from 0 or more on, if it does."""
+        ends: list[tuple[str, n.Indices | n.OverRange | None]] = [(name, None) for name in self.given]
+        ends += [(line.index.ident, None) for line in walk.shifts_in(align) if isinstance(line.index, n.Name)]
+        expressions = [*walk.align_expressions(align)]
+        for stmt in walk.statements_in(body):
+            looped = stmt.over if isinstance(stmt, n.For) else None
+            ends += [(looped.item, None)] if isinstance(looped, n.OverQueries) else []
+            ends += [(name, looped if isinstance(looped, n.OverRange) else None) for name in _names(stmt)]
+            expressions += walk.own_expressions(stmt)
+        parts = (part for e in expressions for part in walk.subexpressions(e))
+        ends += [(part.index, part.over) for part in parts if isinstance(part, n.Gather)]
+        self.columns = {}
+        for name, over in ends:
+            end = None
+            if isinstance(over, n.OverRange) and isinstance(over.low, n.Number) and over.low.value >= 0:
+                end = self.expr(over.high)
+            self.columns[name] = end if self.columns.setdefault(name, end) == end else None
 
     def _row(self, name: str, low: n.Expr, high: n.Expr | None, span: Span) -> n.Gather:
         """The cells of a row, or of the rows of a range, as a list."""
@@ -228,6 +268,7 @@ class _Tables:
             line = replace(line, index=self._place(x, self.expr(at)))
             return replace(line, value=self.expr(line.value), guard=line.guard and self.expr(line.guard))
         place = self._place(x, at)
+        kept, self.columns = self.columns, {**self.columns, bound[-1]: self._width(x, at.span)}
         one = n.Name("_".join(dict.fromkeys(bound)), span=at.span)
 
         def changed(e: n.Expr) -> n.Expr:
@@ -240,7 +281,9 @@ class _Tables:
             return e
 
         guard = None if line.guard is None else changed(line.guard)
-        return replace(line, index=one, value=changed(line.value), guard=guard)
+        line = replace(line, index=one, value=changed(line.value), guard=guard)
+        self.columns = kept
+        return line
 
 
 def _names(stmt: n.Stmt) -> Iterator[str]:
@@ -254,8 +297,12 @@ def _names(stmt: n.Stmt) -> Iterator[str]:
             pass
 
 
+def _number(value: int, span: Span = n.NOWHERE) -> n.Number:
+    return n.Number(Fraction(value), span=span)
+
+
 def _from_zero(high: n.Expr, span: Span) -> n.OverRange:
-    return n.OverRange(n.Number(Fraction(0), span=span), replace(high, span=span), span=span)
+    return n.OverRange(_number(0, span), replace(high, span=span), span=span)
 
 
 def over_row(row: n.Index) -> n.OverRange:
