@@ -18,6 +18,7 @@ from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
+from aligncheck.kernel.witness import own
 from aligncheck.language.families import Family, Moves
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -109,7 +110,7 @@ class Aligner(Sets):
         made = [index for name, index, *_ in path.made if name == x]
         if any(same(at, index) for index in made):
             return self.symbols.true
-        upto, dense = path.ghosts[f"$drawn_{x}"], path.ghosts[f"$dense_{x}"]
+        upto, dense = path.ghosts[own("drawn", x)], path.ghosts[own("dense", x)]
         return either(both(dense, at >= 0, at < upto), *(at == index for index in made))
 
     def first_level(self, x: str, at: Term, around: Scope) -> Term:
@@ -446,7 +447,7 @@ class Aligner(Sets):
             path.fact(Kind.TWIN, implies(self.is_drawn(path, x, at), moved), (at,))
         for x, noise in self.noise.items():
             j = self.index("j")
-            drawn = both(j >= 0, j < path.ghosts[f"$drawn_{x}"])
+            drawn = both(j >= 0, j < path.ghosts[own("drawn", x)])
             same = noise.symbols[0](j) == noise.symbols[2](j)
             text = f"two noise vectors with the same output and the same image have the same {x}"
             path.oblige("injective", self.spec.span, text, implies(drawn, same))

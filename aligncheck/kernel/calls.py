@@ -19,7 +19,8 @@ from aligncheck.kernel.run import Runner, bounds
 from aligncheck.kernel.state import Path
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
-from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.witness import DELTA, RECORDS, Witness, own
+from aligncheck.kernel.world import marks_of
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import together
@@ -97,7 +98,7 @@ class Calling(Runner):
             case n.Pure(epsilon=epsilon, most=most):
                 amount = most or epsilon
             case n.Approximate(epsilon=amount) if isinstance(self.spec.claim, n.Approximate):
-                spent["$delta"] = spent["$delta"] + z3.If(apart, claimed[1], none)
+                spent[DELTA] = spent[DELTA] + z3.If(apart, claimed[1], none)
             case n.Concentrated(rho=amount) if rho:
                 pass
             case n.Approximate() | n.Concentrated():
@@ -192,11 +193,11 @@ class Calling(Runner):
         inner, inputs, apart = actual.callee.inner, actual.callee.spec.inputs, [self.symbols.false]
         for lines in together(inputs, Shared.INDEX):
             for way in lines[0].adjacency.ways or (Way.ONE,):
-                ends = [f"${end}{way.mark}_{lines[0].names[0]}" for end in ("", "owner_")]
-                apart.append(self._somewhere(actual, lines, way, i, [inner.marks[end] for end in ends]))
+                marks = [inner.marks[mark] for mark in marks_of(way, lines[0].names[0])]
+                apart.append(self._somewhere(actual, lines, way, i, marks))
         for lines in together(inputs, Shared.DIRECTION):
             rises = self._somewhere(actual, lines, Way.UP, i, [])
-            actual.constants.append((inner.marks[f"$rises_{lines[0].names[0]}"], rises, rises))
+            actual.constants.append((inner.marks[own("rises", lines[0].names[0])], rises, rises))
         return either(*apart)
 
     def _somewhere(
@@ -228,16 +229,16 @@ class Calling(Runner):
         one at the place moves, if no other does. What the callee assumes of it is shown.
         """
         inner, i = actual.callee.inner, z3.Var(0, self.symbols.INT)
-        at, owner = (inner.marks[f"${end}differing_{item.names[0]}"] for end in ("", "owner_"))
+        at, owner = (inner.marks[mark] for mark in marks_of(Way.ONE, item.names[0]))
         for number, (name, e) in enumerate(zip(item.names, given, strict=True)):
             move = real(inner.lists[name][1](at)) - real(inner.lists[name][0](at))
             for part, size in (("moved", absolute(move)), ("squares", move * move)):
-                below = inner.moved.get(f"${part}_{name}")
+                below = inner.moved.get(own(part, name))
                 if below is not None:  # which is 0 of D and D
-                    own = self.moved.get(f"${part}_{e.ident}") if isinstance(e, n.Name) else None
+                    known = self.moved.get(own(part, e.ident)) if isinstance(e, n.Name) else None
                     below_i = both(owner == number, at >= 0, at < inner.lengths[name], at < i)
                     single = z3.If(below_i, size, self.symbols.none)
-                    with_own = actual.put(single, 1) if own is None else own(i)
+                    with_own = actual.put(single, 1) if known is None else known(i)
                     actual.functions.append((below, self.symbols.none, with_own))
 
     def _pass_steps(self, actual: Actual) -> None:
@@ -268,7 +269,7 @@ class Calling(Runner):
             ends = [None if e is None else actual.put(e, 0) for e in (low, high)]
             for known in bounds(made.fields[f](r), *ends) if f in made.fields else ():
                 path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
-            counted = {"$records": None} | {f"$count_{tag}": tag for tag in made.tags}
+            counted = {RECORDS: None} | {own("count", tag): tag for tag in made.tags}
             if f in counted:
                 many = self.value(
                     n.OutCount(counted[f], of=actual.stmt.name), self.program(actual.stmt, path)

@@ -17,7 +17,7 @@ from aligncheck.kernel.run import Exits
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Symbols
 from aligncheck.kernel.terms import Term, both, implies, real
-from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.witness import DELTA, RECORDS, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import claimed_in, statements_in
 
@@ -108,11 +108,11 @@ class Kernel(Inputs):
 
     def _start(self, path: Path) -> None:
         s = self.symbols
-        path.ghosts = {"$records": s.zero, "alignment_cost": s.none, "$delta": s.none}
+        path.ghosts = {RECORDS: s.zero, "alignment_cost": s.none, DELTA: s.none}
         for x in self.noise:
-            path.ghosts |= {f"$drawn_{x}": s.zero, f"$least_{x}": s.zero, f"$dense_{x}": s.true}
+            path.ghosts |= {own("drawn", x): s.zero, own("least", x): s.zero, own("dense", x): s.true}
         for tag in self.out.tags:
-            path.ghosts[f"$count_{tag}"] = s.zero
+            path.ghosts[own("count", tag)] = s.zero
         path.fact(Kind.TOLD, self.out.length >= 0)
         self.owe(path, self.later(self.witness.promises, path, self.spec.span))
 
@@ -187,13 +187,13 @@ class Kernel(Inputs):
         """
         if self.witness.length is not None:
             scope = self.scope(Mode.CLAUSE, path, self.spec.span)
-            goal = path.ghosts["$records"] == self.whole_number(self.witness.length, scope)
+            goal = path.ghosts[RECORDS] == self.whole_number(self.witness.length, scope)
             self.prove(path, "output", self.spec.span, "how many records there are", goal)
-        for name in ("$records", *(f"$count_{tag}" for tag in self.out.tags)):
+        for name in (RECORDS, *(own("count", tag) for tag in self.out.tags)):
             self.emitted(self.spec, name, path.ghosts[name], path)
-        path.fact(Kind.TOLD, self.out.length == path.ghosts["$records"])
+        path.fact(Kind.TOLD, self.out.length == path.ghosts[RECORDS])
         for tag in self.out.tags:
-            path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[f"$count_{tag}"])
+            path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[own("count", tag)])
         self.pay(path, 0)
         cost, limit = path.ghosts["alignment_cost"], self._limit(path)
         path.oblige("cost", self.spec.claim.span, "the cost is within the claim", cost <= limit)
@@ -212,7 +212,7 @@ class Kernel(Inputs):
                 return limit
             case n.Approximate(epsilon=epsilon, delta=delta):
                 text, bound = "the δ is within the claim", self._claimed(delta, path)
-                spent = path.ghosts["$delta"]
+                spent = path.ghosts[DELTA]
                 if self.witness.rho is not None:
                     spent = spent + self._claimed(self.witness.slack or delta, path)
                 path.oblige("cost", delta.span, text, spent <= bound)

@@ -19,6 +19,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
 from aligncheck.kernel.terms import Term, absolute, alike, anatomy, both, either, implies, real, same
+from aligncheck.kernel.witness import own
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
 
@@ -231,8 +232,8 @@ class Evaluator(World):
         if scope.mode in (Mode.EARLY, Mode.RELATION):
             if x in self.moved:
                 return self.moved[x](at)
-            if x.startswith("$below_") and x[7:] in self.selections:
-                return self.selection(e, x[7:], scope).below(at)
+            for name in (name for name in self.selections if x == own("below", name)):
+                return self.selection(e, name, scope).below(at)
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
 
     def selection(self, e: n.Expr, x: str, scope: Scope) -> Selection:
@@ -288,9 +289,9 @@ class Evaluator(World):
         if tag in records.counts:
             return records.counts[tag]
         zero, one = (n.Number(Fraction(x), span=e.span) for x in (0, 1))
-        is_tag = n.Conditional(n.OutIs(n.Name("$at"), tag, of), one, zero, span=e.span)
+        is_tag = n.Conditional(n.OutIs(n.Name(own("at")), tag, of), one, zero, span=e.span)
         over = n.OverRange(zero, n.Call("len", (n.Name(of),), span=e.span), span=e.span)
-        total = self.gathered(n.Gather("sum", None, is_tag, "$at", over, None, span=e.span), scope)
+        total = self.gathered(n.Gather("sum", None, is_tag, own("at"), over, None, span=e.span), scope)
         return total.arg(0) if z3.is_app_of(total, z3.Z3_OP_TO_REAL) else total
 
     # --- operations ---------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.witness import own
+from aligncheck.kernel.world import marks_of
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import can_share, lists_per_answer, names_in, sharing
@@ -115,12 +117,12 @@ class Inputs(Looping):
         for what in Shared:
             if not can_share(sharing(self.spec.inputs, group, what), what):
                 raise Reject("form", group.span, f"these answers share no {what.value}")
-        words = dict.fromkeys(("differing", "down", "up", *(w.mark for w in group.adjacency.ways)))
-        places = [(mark, s.INT, Shared.INDEX) for word in words for mark in (word, f"owner_{word}")]
-        for mark, sort, what in (*places, ("rises", s.BOOL, Shared.DIRECTION)):
-            leader = sharing(self.spec.inputs, group, what)[0].names[0]
-            new = s.constant(mark, sort, Given()) if leader == first else self.marks[f"${mark}_{leader}"]
-            self.marks[f"${mark}_{first}"] = new
+        at, up = (sharing(self.spec.inputs, group, what)[0].names[0] for what in Shared)
+        places = [
+            (pair, s.INT) for way in Way for pair in zip(marks_of(way, first), marks_of(way, at), strict=True)
+        ]
+        for (mark, leading), sort in (*places, ((own("rises", first), own("rises", up)), s.BOOL)):
+            self.marks[mark] = self.marks[leading] if mark != leading else s.constant(mark, sort, Given())
 
     def _clauses(self, group: n.Queries, number: int, name: str, i: Term, scope: Scope) -> Iterator[Term]:
         on_d, on_other = (real(f(i)) for f in self.lists[name][:2])
@@ -163,14 +165,14 @@ class Inputs(Looping):
         first = group.names[0]
 
         def moves(way: Way) -> Term:
-            own, at = self.marks[f"$owner_{way.mark}_{first}"], self.marks[f"${way.mark}_{first}"]
-            there = both(own == number, at == i)
+            at, owner = (self.marks[mark] for mark in marks_of(way, first))
+            there = both(owner == number, at == i)
             if way.sign == 0:
                 return there
             return both(there, on_d <= on_other if way.sign > 0 else on_other <= on_d)
 
         if group.adjacency.one_way or len(sharing(self.spec.inputs, group, Shared.DIRECTION)) > 1:
-            yield z3.If(self.marks[f"$rises_{first}"], on_d <= on_other, on_d >= on_other)
+            yield z3.If(self.marks[own("rises", first)], on_d <= on_other, on_d >= on_other)
         if group.adjacency.ways:
             yield either(on_d == on_other, *map(moves, group.adjacency.ways))
 
@@ -183,7 +185,7 @@ class Inputs(Looping):
         for name in group.names:
             i = self.index("i")
             below = s.function(f"moved {name}", (s.INT,), s.REAL, Given())
-            self.moved[f"$squares_{name}" if squares else f"$moved_{name}"] = below
+            self.moved[own("squares" if squares else "moved", name)] = below
             length = self.lengths[name]
             move = absolute(real(self.lists[name][1](i)) - real(self.lists[name][0](i)))
             move = move * move if squares else move

@@ -12,7 +12,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.run import Exits, Go
 from aligncheck.kernel.state import Mode, Owed, Path
 from aligncheck.kernel.terms import Term, both, either, real
-from aligncheck.kernel.witness import LoopWitness
+from aligncheck.kernel.witness import DELTA, RECORDS, LoopWitness, own
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -23,7 +23,7 @@ Pairs = dict[str, tuple[Term, ...]]
 
 def _remembers(e: n.Expr, loop: str = "") -> bool:
     """Whether a line speaks of an earlier loop head: what was there is kept for one run, not for its twin."""
-    return any(isinstance(x, n.Name) and x.ident.startswith(f"$head_{loop}") for x in subexpressions(e))
+    return any(isinstance(x, n.Name) and x.ident.startswith(own("head", loop)) for x in subexpressions(e))
 
 
 class Looping(Calling):
@@ -91,14 +91,14 @@ class Looping(Calling):
         """What invariants of later loops may call by `$head_K_NAME`."""
         values = {name: value for name, (value, *_) in path.values.items()}
         for name, term in {**path.ghosts, **values}.items():
-            if not name.startswith("$head_"):
-                path.ghosts[f"$head_{number}_{name.removeprefix('$')}"] = term
+            if not name.startswith(own("head", "")):
+                path.ghosts[own("head", number, name)] = term
 
     def _brought(self, stmt: n.For | n.While, number: int) -> tuple[str, ...]:
         """The names that mean something in a loop only: its index, and an entry."""
         named = stmt.index if isinstance(stmt, n.For) else None
         entry = (stmt.over.item,) if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries) else ()
-        return (f"$round_{number}" if named is None else named, *entry)
+        return (own("round", number) if named is None else named, *entry)
 
     def _bounds(self, stmt: n.For, path: Path) -> tuple[Term, Term]:
         one, other = (self.ends(stmt.over, scope) for scope in self.in_runs(stmt, path)[:2])
@@ -175,11 +175,11 @@ class Looping(Calling):
         for s in inside:
             match s:
                 case n.Sample(name=x):
-                    ghosts |= {"alignment_cost", f"$drawn_{x}", f"$least_{x}", f"$dense_{x}"}
+                    ghosts |= {"alignment_cost", own("drawn", x), own("least", x), own("dense", x)}
                 case n.Emit(tag=tag):
-                    ghosts |= {"$records", f"$count_{tag}"}
+                    ghosts |= {RECORDS, own("count", tag)}
                 case n.Invoke(name=name):
-                    ghosts |= {"alignment_cost", "$delta"}
+                    ghosts |= {"alignment_cost", DELTA}
                     path.calls.pop(name, None)
                 case n.Choose() | n.Logistic():
                     raise Reject("language", s.span, "draws by densities in a loop")

@@ -20,6 +20,7 @@ from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.terms import Term, both, either, real, same
+from aligncheck.kernel.witness import RECORDS, own
 from aligncheck.language.families import Family, Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
@@ -104,10 +105,10 @@ class Runner(Choosing):
 
     def emit(self, stmt: n.Emit, path: Path) -> None:
         """A record: its tag is told by the path; its fields are the same on both runs."""
-        at = path.ghosts["$records"]
+        at = path.ghosts[RECORDS]
         for f in stmt.fields:
             pair = [self.value(f.value, scope) for scope in self.in_runs(stmt, path)]
-            sort = self.sorts.get(f"{f.name} of out")
+            sort = self.sorts.get(own("field", f.name))
             one, other, *twin = pair if sort is None else (self.as_sort(stmt, v, sort) for v in pair)
             for again in twin:
                 path.fact(Kind.TWIN, one == again)
@@ -117,8 +118,8 @@ class Runner(Choosing):
             self.emitted(stmt, f.name, one, path)
         there = self.out.tagged(at, (stmt.tag,))
         path.fact(Kind.TOLD, there)
-        path.ghosts["$records"] = at + 1
-        counted = f"$count_{stmt.tag}"
+        path.ghosts[RECORDS] = at + 1
+        counted = own("count", stmt.tag)
         path.ghosts[counted] = path.ghosts[counted] + 1
         path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
 
@@ -201,7 +202,7 @@ class Runner(Choosing):
         scopes = self.in_runs(stmt, path)
         at, other_at, *twins = (zero if index is None else self.whole_number(index, s) for s in scopes)
         path.oblige("draws", place, f"{x}: the same index on D'", at == other_at)
-        upto, least, dense = (path.ghosts[f"${known}_{x}"] for known in ("drawn", "least", "dense"))
+        upto, least, dense = (path.ghosts[own(known, x)] for known in ("drawn", "least", "dense"))
         # What was drawn is from `least` up to, but without, `upto`: nothing as long as these are equal.
         fresh = either(at >= upto, both(at >= 0, at < least))
         self.prove(path, "fresh", place, f"{x} was not drawn before at this index", fresh)
@@ -230,9 +231,9 @@ class Runner(Choosing):
         pay = (stmt, at, moves, rate, path)
         cost = self._tossed(stmt, one, image, rate) if stmt.family.coin else self.charged(*pay)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
-        path.ghosts[f"$least_{x}"] = z3.If(either(least == upto, at < least), at, least)
-        path.ghosts[f"$drawn_{x}"] = z3.If(at >= upto, at + 1, upto)
-        path.ghosts[f"$dense_{x}"] = both(dense, at == upto)
+        path.ghosts[own("least", x)] = z3.If(either(least == upto, at < least), at, least)
+        path.ghosts[own("drawn", x)] = z3.If(at >= upto, at + 1, upto)
+        path.ghosts[own("dense", x)] = both(dense, at == upto)
         path.made.append((x, at, divided(rate[1], rate[0]), step))
 
     def _moved_as_it_may(self, stmt: n.Sample, shift: Term, path: Path) -> None:

@@ -19,6 +19,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Scope
 from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
+from aligncheck.kernel.witness import own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -223,7 +224,7 @@ class Sets(Evaluator):
     @property
     def sizes(self) -> dict[str, Any]:
         """For lists whose answers move by so much in all, how far those below an index do."""
-        return {x: self.moved[f"$moved_{x}"] for x in self.lists if f"$moved_{x}" in self.moved}
+        return {x: self.moved[own("moved", x)] for x in self.lists if own("moved", x) in self.moved}
 
     def _apart(self, one: Summed, other: Summed, places: list[Term]) -> Iterator[Term]:
         """Two sums over one range are apart by what their terms are apart at the places where they are: none,

@@ -1,12 +1,12 @@
 """What the kernel is told by those who searched, and does not believe: where to look, never that it is so.
 
-Expressions are in the language of `invariant`, with these further names, which no spec can contain:
+Expressions are in the language of `invariant`, with these further names, which no spec can contain (`own`):
 
 `$records`, `$count_TAG`  records so far, and those with a tag
 `$drawn_X`  one more than the greatest index of X drawn so far (0: none)
 `$least_X`  the least index of X drawn so far; with none drawn the same as `$drawn_X`
 `$dense_X`  whether all indices of X below that are drawn
-`$head_K_NAME`  what NAME (a variable, or a ghost without its `$`) was at the head of loop K, the last time
+`$head_K_NAME`  what NAME (a variable, or one of these names) was at the head of loop K, the last time
 `$below_W[j]`  how many indices below j the selection W holds
 `$moved_Q[j]`  how far the answers of Q below j moved in all (adjacency l1)
 `$squares_Q[j]`  the sum of the squares of how far the answers of Q below j moved (adjacency l2)
@@ -22,6 +22,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from aligncheck.language.syntax.nodes import Expr, Sort
+
+
+def own(word: str, *of: str | int) -> str:
+    """The kernel's name for something of a variable, a list, a tag, a loop: every key that is made of a name
+    in a spec is made here. No spec can contain it, and no two are alike: no word has a `_`, each is followed
+    by so many parts, and of these only the last can have a `_`.
+    """
+    return "_".join((f"${word}", *map(str, of)))
+
+
+RECORDS, DELTA = own("records"), own("delta")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +82,7 @@ class Witness:
     `needs` says of a question, by its number (from 1, in the order in which the kernel comes to them), which
     of its facts, by their places (from 0), are enough: (number, places...).
 
-    `sorts` are those of the variables, and of the fields of records (`FIELD of out`; one that is a number in
+    `sorts` are those of the variables, and of the fields of records (`$field_F`; one that is a number in
     some records and a truth value in others has none): what is assigned or released must be of them. They
     follow from the spec, and are written nowhere.
     """

@@ -15,7 +15,8 @@ from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Role, Rule, Symbols, Told
 from aligncheck.kernel.terms import Term, implies
-from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.witness import Witness, own
+from aligncheck.language.adjacencies import Way
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -207,7 +208,7 @@ class World:
     def output(self) -> RecordList:
         """Symbols for the whole output."""
         s = self.symbols
-        kept = {f.name: self.sorts.get(f"{f.name} of out") for e in _emits(self.spec) for f in e.fields}
+        kept = {f.name: self.sorts.get(own("field", f.name)) for e in _emits(self.spec) for f in e.fields}
         sorts = {name: self.sort(sort) for name, sort in kept.items() if sort is not None}
         made = self.records("out", self.spec, sorts, lambda sort: Told(sort == s.REAL))
         counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in made.tags}
@@ -225,6 +226,11 @@ class World:
         tag = s.function(f"tag of {name}", (s.INT,), s.INT, role(s.INT))
         fields = {f: s.function(f"{name}.{f}", (s.INT,), sort, role(sort)) for f, sort in sorts.items()}
         return RecordList(length, tag, fields, tuple(dict.fromkeys(e.tag for e in _emits(spec))), having)
+
+
+def marks_of(way: Way, first: str) -> tuple[str, str]:
+    """The names of the place of an answer that moves in a group, and of which of its lists that is in."""
+    return own(way.mark, first), own("owner", way.mark, first)
 
 
 def _emits(spec: n.Mechanism) -> list[n.Emit]:

@@ -324,7 +324,7 @@ def test_sorts_are_the_least_that_all_assignments_allow() -> None:
     real_, whole, truth = n.Sort.REAL, n.Sort.INT, n.Sort.BOOL
     wanted = {"s": whole, "t": real_, "u": whole, "w": truth, "eta": real_}
     assert {name: sorts[name] for name in wanted} == wanted
-    assert sorts["n of out"] is whole
+    assert sorts["$field_n"] is whole
 
 
 @pytest.mark.parametrize(
@@ -333,8 +333,8 @@ def test_sorts_are_the_least_that_all_assignments_allow() -> None:
         {"s": n.Sort.INT},
         {"s": n.Sort.BOOL},
         {"w": n.Sort.INT},
-        {"x of out": n.Sort.INT},
-        {"x of out": n.Sort.BOOL},
+        {"$field_x": n.Sort.INT},
+        {"$field_x": n.Sort.BOOL},
         {"s": None},
     ],
     ids=str,

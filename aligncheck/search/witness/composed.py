@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from itertools import product as product_of
 
-from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
@@ -245,7 +245,7 @@ class _Costs(MoreLines):
         spent = _sum(self._of(before, price))
         if not around:
             return spent
-        kept = n.Name(f"$head_{around[-1]}_{ledger.ident.removeprefix('$')}")
+        kept = n.Name(own("head", around[-1], ledger.ident))
         return _sum((kept, spent))
 
     def _of(self, body: Iterable[n.Stmt], price: object) -> Iterator[n.Expr]:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Line
 from aligncheck.kernel.symbols import Symbols
-from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import expressions_in, statements_in, subexpressions
 from aligncheck.search.witness.candidates import Candidates, Group
@@ -170,7 +170,7 @@ def _length(stretches: Stretches, records: n.Expr) -> n.Expr | None:
     if isinstance(records, n.Number):
         return records
     for k, stmt in enumerate(stretches.loops):
-        if records == n.Name(f"$head_{k}_records") and isinstance(stmt, n.For):
+        if records == n.Name(own("head", k, "$records")) and isinstance(stmt, n.For):
             over = stmt.over
             return n.Call("len", (n.Name(over.base),)) if isinstance(over, n.OverQueries) else over.high
     return None

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aligncheck.kernel.witness import Witness
+from aligncheck.kernel.witness import Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import statements_in
 
@@ -58,7 +58,7 @@ class Sorting:
                     self.sorts[over.item] = self.sorts.get(over.base, n.Sort.REAL)
             case n.Emit(fields=given):
                 for f in given:
-                    self._join(f"{f.name} of out", self.of(f.value))
+                    self._join(own("field", f.name), self.of(f.value))
             case n.Invoke(name=name, mechanism=mechanism):
                 callee = self.called.get(mechanism)
                 if callee is not None and name not in self.calls:
@@ -73,7 +73,7 @@ class Sorting:
     def _mixed(self, stmt: n.Stmt) -> set[str]:
         """The fields of a record that are numbers here and truth values elsewhere."""
         given = (
-            {f"{f.name} of out": self.of(f.value) for f in stmt.fields} if isinstance(stmt, n.Emit) else {}
+            {own("field", f.name): self.of(f.value) for f in stmt.fields} if isinstance(stmt, n.Emit) else {}
         )
         truth = n.Sort.BOOL
         return {x for x, sort in given.items() if sort and (sort is truth) != (self.sorts.get(x) is truth)}
@@ -108,7 +108,7 @@ class Sorting:
             case n.OutCount():
                 return n.Sort.INT
             case n.OutField(field=f, of=of):
-                return self.sorts.get(f"{f} of out") if of == "out" else self.calls.get(of, {}).get(f)
+                return self.sorts.get(own("field", f)) if of == "out" else self.calls.get(of, {}).get(f)
             case n.Gather(function=f):
                 return self._gather(f, e)
 
@@ -136,4 +136,8 @@ class Sorting:
 def fields_of(spec: n.Mechanism) -> dict[str, n.Sort]:
     """The sorts of the fields of what a mechanism releases."""
     sorts = Sorting(spec).sorts
-    return {name.removesuffix(" of out"): s for name, s in sorts.items() if name.endswith(" of out")}
+    return {
+        name.removeprefix(own("field", "")): s
+        for name, s in sorts.items()
+        if name.startswith(own("field", ""))
+    }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from aligncheck.kernel.witness import own
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
@@ -166,7 +167,7 @@ class Stretches:
     def told(self, k: int, origin: int, e: n.Expr) -> n.Expr:
         """An expression in words of the head `origin` in those of the head of a loop."""
         changed = {*self.changed(k), self.index_of(k)}
-        known = {x: n.Name(f"$head_{origin}_{x.removeprefix('$')}") for x in changed} if origin >= 0 else {}
+        known = {x: n.Name(own("head", origin, x)) for x in changed} if origin >= 0 else {}
         return resolved(e, known)
 
     # --- running ------------------------------------------------------------------------------------------
@@ -261,7 +262,7 @@ class Stretches:
             ]
         self.rounds[k] = rounds
         self.leaving[k] = leaving
-        held = {x: n.Name(f"$head_{k}_{x.removeprefix('$')}") for x in self.changed(k)}
+        held = {x: n.Name(own("head", k, x)) for x in self.changed(k)}
         spent = self._often(stmt, _distinct([c for r in (*rounds, *leaving) for c in r.costs()]))
         outs = [
             Passage(k, {**self.defined, **held}),
@@ -287,7 +288,7 @@ class Stretches:
     def _kept(self, k: int, e: n.Expr) -> n.Expr:
         """An expression in words of a loop's head in those of what comes after the loop."""
         names = {*self.changed(k), self.index_of(k)}
-        return resolved(e, {x: n.Name(f"$head_{k}_{x.removeprefix('$')}") for x in names})
+        return resolved(e, {x: n.Name(own("head", k, x)) for x in names})
 
     def _often(self, stmt: Loop, once: tuple[Amount, ...]) -> tuple[Amount, ...]:
         """What all rounds of an inner loop may cost: as much as one, or each the same."""

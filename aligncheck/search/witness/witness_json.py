@@ -26,7 +26,7 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import parts_of, with_parts
 from aligncheck.language.unparse import unparse_expr
 
-_NAME = re.compile(r"\$\w+")
+_NAME = re.compile(r"\$[\w$]+")
 _NUMBER = re.compile(r"-?[0-9]{1,400}(/[1-9][0-9]{0,400})?", re.ASCII)
 _NUMBERS = re.compile(r"[0-9]{1,6}( [0-9]{1,6})*", re.ASCII)
 
