@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -76,9 +77,10 @@ class Made:
 
 
 def verified_specs() -> list[str]:
-    """The names of the specs that are expected to be verified."""
-    files = sorted(SPECS.glob("*.dp"))
-    return [f.stem for f in files if re.search(r"^expect verified$", f.read_text("utf-8"), re.MULTILINE)]
+    """The specs that are expected to be verified, by their paths below `specs/`."""
+    files = [f.relative_to(SPECS) for folder in (SPECS, SPECS / "delta") for f in sorted(folder.glob("*.dp"))]
+    verified = (f for f in files if re.search(r"^expect verified$", (SPECS / f).read_text("utf-8"), re.M))
+    return [f.with_suffix("").as_posix() for f in verified]
 
 
 def compiled(path: Path, mode: RunMode) -> str:
@@ -105,24 +107,31 @@ def made(name: str) -> Made:
     raise RuntimeError(f"{name}: {problems}")
 
 
-def exact_modes(name: str) -> str:
-    """The exact modes in which a spec compiles."""
-    found = []
-    for mode in SAFEST_FIRST[:-1]:
-        try:
-            compiled(SPECS / f"{name}.dp", mode)
-            found.append(f"{mode.value}: yes")
-        except NotCompiledError as error:
-            found.append(f"{mode.value}: no, {error}")
-    return f"{name}  {'; '.join(found)}"
+def why_not(name: str, mode: RunMode) -> str | None:
+    """Why a spec does not compile in a mode, if so."""
+    try:
+        compiled(SPECS / f"{name}.dp", mode)
+    except NotCompiledError as error:
+        return str(error)
+    return None
+
+
+def print_modes(names: list[str]) -> None:
+    """The exact modes in which each compiles, and how many do in each."""
+    count: Counter[RunMode] = Counter()
+    for name in names:
+        problems = {mode: why_not(name, mode) for mode in SAFEST_FIRST[:-1]}
+        count.update(mode for mode, problem in problems.items() if problem is None)
+        told = (f"{mode.value}: {'yes' if why is None else f'no, {why}'}" for mode, why in problems.items())
+        print(f"{name}  {'; '.join(told)}", flush=True)
+    print(f"of {len(names)}: {', '.join(f'{count[mode]} {mode.value}' for mode in SAFEST_FIRST[:-1])}")
 
 
 def main(names: list[str]) -> None:
     """Writes the goldens and their table, or only prints the rows that were asked for."""
     rows = []
     if names == ["--modes"]:
-        for name in verified_specs():
-            print(exact_modes(name), flush=True)
+        print_modes(verified_specs())
         return
     with ProcessPoolExecutor(2) as pool:
         for each in pool.map(made, (verified_specs() if "--all" in names else names) or GOLDENS):

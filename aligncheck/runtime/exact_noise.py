@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 from aligncheck.runtime import cauchy, gaussian, logistic
 from aligncheck.runtime.bits import Bits, SystemBits, below
@@ -19,12 +19,11 @@ from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.gaussian import DiscreteGaussian
 from aligncheck.runtime.noise import chance
-from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import Real, Step
 from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests
 from aligncheck.runtime.thresholds import Power, Threshold, event_of
 
 if TYPE_CHECKING:
-    from aligncheck.runtime.digits import Integers
     from aligncheck.runtime.vectors import ExactVector
 
 _FINER = 256
@@ -184,62 +183,37 @@ class _ExactNoise:
         drawn: list[int] = draws(sampler(), count, self._bits).tolist()
         return drawn
 
-    @overload
-    def discrete_laplace(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
-    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+    def discrete_laplace(self, scale: Real, step: Step) -> Step:
         return step * self._scaled(scale, step).two_sided(self._bits)
 
-    @overload
-    def discrete_exponential(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
-    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+    def discrete_exponential(self, scale: Real, step: Step) -> Step:
         return step * self._scaled(scale, step).one_sided.next(self._bits)
 
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
-        if count <= 0:
-            return self._no_multiples(step)
-        from aligncheck.runtime.digits import two_sided
-
-        return self._multiples(two_sided(self._scaled(scale, step).steps, count, self._bits), step)
-
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
-        if count <= 0:
-            return self._no_multiples(step)
-        from aligncheck.runtime.digits import draws
-
-        return self._multiples(draws(self._scaled(scale, step).steps, count, self._bits), step)
-
-    @overload
-    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+    def discrete_gaussian(self, scale: Real, step: Step) -> Step:
         return step * self._scaled(scale, step).normal_one.next(self._bits)
 
+    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        return self._multiples("two_sided", "steps", scale, step, count)
+
+    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        return self._multiples("draws", "steps", scale, step, count)
+
     def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Any]:
-        if count <= 0:
-            return self._no_multiples(step)
-        from aligncheck.runtime.digits import gaussians
+        return self._multiples("gaussians", "normal", scale, step, count)
 
-        return self._multiples(gaussians(self._scaled(scale, step).normal, count, self._bits), step)
+    def _multiples(self, many: str, sampler: str, scale: Real, step: Real, count: int) -> Sequence[Any]:
+        """Draws by this function of `digits` and this sampler of the scale, of which nothing is asked where
+        none are drawn.
+        """
+        from aligncheck.runtime import digits
+        from aligncheck.runtime.vectors import ExactVector, whole_numbers
 
-    def _no_multiples(self, step: Real) -> Sequence[Any]:
-        """None are drawn, and nothing is asked of a scale."""
-        from aligncheck.runtime.vectors import whole_numbers
-
-        return self._multiples(whole_numbers([]), step)
-
-    def _multiples(self, steps: Integers, step: Real) -> Sequence[Any]:
-        from aligncheck.runtime.vectors import ExactVector
-
-        return (
-            [step * x for x in steps.tolist()]
-            if isinstance(step, int)
-            else ExactVector(steps, Fraction(step))
-        )
+        steps = whole_numbers([])
+        if count > 0:
+            steps = getattr(digits, many)(getattr(self._scaled(scale, step), sampler), count, self._bits)
+        if isinstance(step, int):
+            return [step * x for x in steps.tolist()]
+        return ExactVector(steps, Fraction(step))
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
         one = Fraction(1)

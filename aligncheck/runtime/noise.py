@@ -12,12 +12,12 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, Self, overload
+from typing import Any, Protocol, Self
 
 from aligncheck.runtime.decimals import as_read
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.extremes import argmax_of
-from aligncheck.runtime.reals import Real, at_least, at_most, ln, one_minus_exp, softplus, to_float
+from aligncheck.runtime.reals import Real, Step, at_least, at_most, ln, one_minus_exp, softplus, to_float
 
 
 class Noise(Protocol):
@@ -84,25 +84,13 @@ class Noise(Protocol):
     def geometric_of_rate(self, rate: Real) -> int:
         """The same for p = 1 - exp(-rate): probability proportional to exp(-rate x) on x = 0, 1, 2, …"""
 
-    @overload
-    def discrete_exponential(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
-    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+    def discrete_exponential(self, scale: Real, step: Step) -> Step:
         """Probability proportional to exp(-x/scale) on the multiples x >= 0 of `step`."""
 
-    @overload
-    def discrete_laplace(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
-    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+    def discrete_laplace(self, scale: Real, step: Step) -> Step:
         """Probability proportional to exp(-|x|/scale) on the multiples x of `step`."""
 
-    @overload
-    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+    def discrete_gaussian(self, scale: Real, step: Step) -> Step:
         """Probability proportional to exp(-(x/scale)^2/2) on the multiples x of `step`."""
 
     def choice(self, logs: Iterable[tuple[int, Real]]) -> int:
@@ -147,25 +135,13 @@ class Noise(Protocol):
     def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
         """`count` draws of `geometric_of_rate`, in order."""
 
-    @overload
-    def discrete_exponentials(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
-    @overload
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
-    def discrete_exponentials(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
+    def discrete_exponentials(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
         """`count` draws of `discrete_exponential`, in order."""
 
-    @overload
-    def discrete_laplaces(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
-    @overload
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
-    def discrete_laplaces(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
+    def discrete_laplaces(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
         """`count` draws of `discrete_laplace`, in order."""
 
-    @overload
-    def discrete_gaussians(self, scale: Real, step: int, count: int) -> Sequence[int]: ...
-    @overload
-    def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Real]: ...
-    def discrete_gaussians(self, scale: Real, step: Real, count: int) -> Sequence[Real]:
+    def discrete_gaussians(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
         """`count` draws of `discrete_gaussian`, in order."""
 
 
@@ -278,27 +254,15 @@ class FloatingNoise(OneByOne):
     def geometric_of_rate(self, rate: Real) -> int:
         return self._failures(at_most(rate))
 
-    @overload
-    def discrete_exponential(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
-    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+    def discrete_exponential(self, scale: Real, step: Step) -> Step:
         return step * self._failures(self._rate(scale, step))
 
-    @overload
-    def discrete_laplace(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
-    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+    def discrete_laplace(self, scale: Real, step: Step) -> Step:
         # The difference of two independent geometric variables with the same rate is discrete Laplace.
         rate = self._rate(scale, step)
         return step * (self._failures(rate) - self._failures(rate))
 
-    @overload
-    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+    def discrete_gaussian(self, scale: Real, step: Step) -> Step:
         # By rejection, as in `gaussian`.
         deviation = 1 / self._rate(scale, step)
         width = math.floor(deviation) + 1
@@ -438,27 +402,15 @@ class RecordedNoise(OneByOne):
     def geometric_of_rate(self, rate: Real) -> int:
         return self.geometric(one_minus_exp(-rate))
 
-    @overload
-    def discrete_exponential(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_exponential(self, scale: Real, step: Real) -> Real: ...
-    def discrete_exponential(self, scale: Real, step: Real) -> Real:
+    def discrete_exponential(self, scale: Real, step: Step) -> Step:
         value = self._next("DExp", scale, step)
         return int(value) if isinstance(step, int) else value
 
-    @overload
-    def discrete_laplace(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_laplace(self, scale: Real, step: Real) -> Real: ...
-    def discrete_laplace(self, scale: Real, step: Real) -> Real:
+    def discrete_laplace(self, scale: Real, step: Step) -> Step:
         value = self._next("DLap", scale, step)
         return int(value) if isinstance(step, int) else value
 
-    @overload
-    def discrete_gaussian(self, scale: Real, step: int) -> int: ...
-    @overload
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real: ...
-    def discrete_gaussian(self, scale: Real, step: Real) -> Real:
+    def discrete_gaussian(self, scale: Real, step: Step) -> Step:
         value = self._next("DGauss", scale, step)
         return int(value) if isinstance(step, int) else value
 

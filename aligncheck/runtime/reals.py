@@ -9,12 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from aligncheck.runtime.errors import NumericError, SelectionError
 
 Real: TypeAlias = Fraction | float
 """A real number of the spec."""
+
+Step = TypeVar("Step", int, Real)
+"""A step, of which multiples are integers where it is one."""
 
 _LARGEST_POWER_BITS = 1 << 20
 _COMPUTED_SCALE_SLACK = 2.0**-40

@@ -70,7 +70,35 @@ Draw: TypeAlias = tuple[Rests, int]
 """One U: where its digits are kept, and its place there."""
 
 
-class RefinedNumber:
+class Compared:
+    """Compares with `_compared`, which says whether the sign of the difference with another number holds."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __lt__(self, other: object) -> Any:
+        return self._compared(other, operator.lt)
+
+    def __le__(self, other: object) -> Any:
+        return self._compared(other, operator.le)
+
+    def __gt__(self, other: object) -> Any:
+        return self._compared(other, operator.gt)
+
+    def __ge__(self, other: object) -> Any:
+        return self._compared(other, operator.ge)
+
+    def __eq__(self, other: object) -> Any:
+        return self._compared(other, operator.eq)
+
+    def __ne__(self, other: object) -> Any:
+        return self._compared(other, operator.ne)
+
+    def _compared(self, other: object, holds: Callable[[Any, int], Any]) -> Any:
+        raise NotImplementedError
+
+
+class RefinedNumber(Compared):
     """A whole number and a linear combination of what draws leave below the lattice, in units; and a rational
     number besides.
 
@@ -79,7 +107,6 @@ class RefinedNumber:
     """
 
     __slots__ = ("bottom", "steps", "terms", "top", "unit")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, steps: int, unit: Fraction, terms: Mapping[Draw, int], top: int = 0, bottom: int = 1
@@ -250,24 +277,6 @@ class RefinedNumber:
 
     # --- decisions ----------------------------------------------------------------------------------------
 
-    def __lt__(self, other: object) -> Any:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: object) -> Any:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: object) -> Any:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: object) -> Any:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, operator.ne)
-
     def __bool__(self) -> bool:
         return True  # it is 0 with probability 0
 
@@ -277,7 +286,7 @@ class RefinedNumber:
     def __floor__(self) -> int:
         return self.rounded_down(Fraction(1)).numerator
 
-    def _compared(self, other: object, holds: Callable[[Any, int], bool]) -> Any:
+    def _compared(self, other: object, holds: Callable[[Any, int], Any]) -> Any:
         match other:
             case RefinedNumber() | int() | Fraction():
                 return holds(sign_of(self - other), 0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.digits import FITS, LIMB, Integers, ManyRests, fitting
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.refined import Draw, RefinedNumber, Rests, common_step, refined, sign_of
+from aligncheck.runtime.refined import Compared, Draw, RefinedNumber, Rests, common_step, refined, sign_of
 
 _LONGEST_DENOMINATOR = 512
 _FIRST_DIGITS = (4, 8, 16, 32)
@@ -34,7 +34,7 @@ Coefficients: TypeAlias = Any
 """Whole numbers: an array, or one for all indices."""
 
 
-class ExactVector(Sequence[Any]):
+class ExactVector(Compared, Sequence[Any]):
     """Numbers steps[i] * unit, and for each term coefficient[i] * unit * (what its draw leaves).
 
     Entries are `Fraction`s, or `RefinedNumber`s where there are terms. Vectors are not changed once made.
@@ -42,7 +42,6 @@ class ExactVector(Sequence[Any]):
 
     __slots__ = ("_last", "steps", "terms", "unit")
     __array_ufunc__ = None  # NumPy leaves operators to this class
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self, steps: Integers, unit: Fraction, terms: Mapping[Key, Coefficients] | None = None
@@ -174,24 +173,6 @@ class ExactVector(Sequence[Any]):
         return chosen_from(self >= 0, self, -self)
 
     # --- decisions ----------------------------------------------------------------------------------------
-
-    def __lt__(self, other: object) -> Any:
-        return self._compared(other, operator.lt)
-
-    def __le__(self, other: object) -> Any:
-        return self._compared(other, operator.le)
-
-    def __gt__(self, other: object) -> Any:
-        return self._compared(other, operator.gt)
-
-    def __ge__(self, other: object) -> Any:
-        return self._compared(other, operator.ge)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, operator.eq)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, operator.ne)
 
     def _compared(self, other: object, holds: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, int | Fraction):
