@@ -70,7 +70,7 @@ Draw: TypeAlias = tuple[Rests, int]
 """One U: where its digits are kept, and its place there."""
 
 
-class Compared:
+class BySign:
     """Compares with `_compared`, which says whether the sign of the difference with another number holds."""
 
     __slots__ = ()
@@ -98,7 +98,7 @@ class Compared:
         raise NotImplementedError
 
 
-class RefinedNumber(Compared):
+class RefinedNumber(BySign):
     """A whole number and a linear combination of what draws leave below the lattice, in units; and a rational
     number besides.
 

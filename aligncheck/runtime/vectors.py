@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from aligncheck.runtime.digits import FITS, LIMB, Integers, ManyRests, fitting
 from aligncheck.runtime.errors import NumericError
-from aligncheck.runtime.refined import Compared, Draw, RefinedNumber, Rests, common_step, refined, sign_of
+from aligncheck.runtime.refined import BySign, Draw, RefinedNumber, Rests, common_step, refined, sign_of
 
 _LONGEST_DENOMINATOR = 512
 _FIRST_DIGITS = (4, 8, 16, 32)
@@ -34,7 +34,7 @@ Coefficients: TypeAlias = Any
 """Whole numbers: an array, or one for all indices."""
 
 
-class ExactVector(Compared, Sequence[Any]):
+class ExactVector(BySign, Sequence[Any]):
     """Numbers steps[i] * unit, and for each term coefficient[i] * unit * (what its draw leaves).
 
     Entries are `Fraction`s, or `RefinedNumber`s where there are terms. Vectors are not changed once made.
