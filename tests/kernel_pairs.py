@@ -129,6 +129,104 @@ program
 """
 
 
+SINGLE = Witness(callees={"c": Witness(length=expression("1"))})
+_STOP = "stop with probability 1/2"
+_UNTIL = "until a.v >= 3"
+REPEATED: tuple[tuple[str, str, dict[str, str], str, str, str, str], ...] = (
+    ("a_repeated_call", f"{_UNTIL} {_STOP}", {"claim": "{}*eps"}, "2", "1", "cost", CALLEE),
+    ("a_repeated_call_in_rho", f"{_UNTIL} {_STOP}", {"claim": "{}*eps*eps zcdp"}, "2", "1", "cost", CALLEE),
+    ("a_repeated_call_on_the_same", f"{_UNTIL} {_STOP}", {"y": "{}", "claim": "0"}, "1", "x", "cost", CALLEE),
+    ("a_private_test", f"until a.v >= {{}} {_STOP}", {}, "eps", "x", "calls", CALLEE),
+    (
+        "a_private_test_of_some_records",
+        f"until a.v >= 3 and (a.v > 4 or {{}} > 1) {_STOP}",
+        {},
+        "eps",
+        "x",
+        "calls",
+        CALLEE,
+    ),
+    ("a_chance_of_0", f"{_UNTIL} stop with probability {{}}", {}, "(1 + b)/2", "b", "calls", CALLEE),
+    ("a_chance_above_1", f"{_UNTIL} stop with probability {{}}", {}, "1", "1 + b", "calls", CALLEE),
+    ("a_private_chance", f"{_UNTIL} stop with probability {{}}", {}, "1/2", "1/(1 + x*x)", "calls", CALLEE),
+    (
+        "a_chance_by_the_records",
+        f"{_UNTIL} stop with probability {{}}",
+        {},
+        "1/2",
+        "clip(a.v, 1/4, 1/2)",
+        "defined",
+        CALLEE,
+    ),
+    ("few_rounds", f"{_UNTIL} {_STOP} at most 4 rounds", {"claim": "2*eps + 1/{}"}, "4", "5", "cost", CALLEE),
+    (
+        "no_round",
+        f"{_UNTIL} {_STOP} at most {{}} rounds",
+        {"claim": "2*eps + 2"},
+        "m + 1",
+        "m",
+        "calls",
+        CALLEE,
+    ),
+    (
+        "private_rounds",
+        f"{_UNTIL} {_STOP} at most {{}} rounds",
+        {"claim": "2*eps + 2"},
+        "3",
+        "max(1, floor(x))",
+        "calls",
+        CALLEE,
+    ),
+    (
+        "after_no_success",
+        f"{_UNTIL} {_STOP}",
+        {"after": "emit done(v = a.v if {} else 0)"},
+        "len(a) > 0",
+        "true",
+        "defined",
+        CALLEE,
+    ),
+    (
+        "after_a_success",
+        f"until a.v > {{}} {_STOP}",
+        {"after": "emit done(v = 1/a.v if len(a) > 0 else 0)"},
+        "3",
+        "0 - 3",
+        "defined",
+        CALLEE,
+    ),
+    ("a_test_of_no_record", f"until a[{{}}].v >= 3 {_STOP}", {}, "0", "1", "defined", CALLEE),
+    (
+        "a_repeated_delta",
+        f"{_UNTIL} {_STOP}",
+        {"claim": "2*eps delta 1/2"},
+        "",
+        " delta 1/8",
+        "cost",
+        CALLEE.replace("privacy d", "privacy d{}"),
+    ),
+    (
+        "a_repeated_rho",
+        f"{_UNTIL} {_STOP}",
+        {"claim": "2*eps*eps zcdp"},
+        "",
+        "**2/2 zcdp",
+        "cost",
+        CALLEE.replace("privacy d", "privacy d{}"),
+    ),
+    (
+        "a_repeated_bound",
+        f"{_UNTIL} {_STOP}",
+        {},
+        "d",
+        "2*d",
+        "cost",
+        CALLEE.replace("privacy d", "privacy d*len(out) at most {}"),
+    ),
+)
+"""Of calls that are repeated: name, what follows it, more of the spec, right, wrong, condition, callee."""
+
+
 @dataclass(frozen=True, slots=True)
 class Pair:
     """`text` is a spec with `{}` in place of a line, or of a part of one (or `callee` is): with `right` there
@@ -187,6 +285,15 @@ def spec(*lines: str, claim: str = "eps", align: str = "", more: str = "", where
 
 def _calling(call: str) -> str:
     return spec(f"a = {call}", "emit done").replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
+
+
+def _again(
+    rest: str, *before: str, y: str = "x", after: str = "emit done", claim: str = "2*eps", align: str = ""
+) -> str:
+    """A call that is repeated, after some lines; `b` is a number from 0 to 1, `m` a whole one from 0."""
+    call, more = f"a = repeat c(y = {y}, k = 1, d = eps) {rest}", "  b : real where 0 <= b and b <= 1\n"
+    called = spec(*before, call, after, claim=claim, align=align, more=f"{more}  m : int where m >= 0\n")
+    return called.replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n')
 
 
 def _many(argument: str, after: str = "pass") -> str:
@@ -2534,6 +2641,33 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair("after_nothing", 1, spec("pass", "emit done(v = {})"), "eps", "x", ("output",)),
     Pair("after_a_draw", 1, spec("eta ~ Lap(1/eps)", "emit done(v = {})"), "eps", "x", ("output",)),
+    *(
+        Pair(
+            name,
+            8,
+            _again(f"until {asked}(a.v) >= 1 {_STOP}").replace(
+                "mechanism m\n", "mechanism m\nfun h(real) : real\n"
+            ),
+            right,
+            wrong,
+            ("language",),
+            SINGLE,
+            CALLEE.replace("mechanism c\n", f"mechanism c\n{own}"),
+        )
+        for name, asked, own, right, wrong in (
+            ("a_function_that_knows_of_rounds", "{}", "", "abs", "h"),
+            ("a_function_within_rounds", "abs", "{}", "", "fun h(real) : real\n"),
+        )
+    ),
+    Pair(
+        "a_test_by_aligned_noise",
+        8,
+        _again(f"until a.v >= x + eta {_STOP}", "eta ~ Lap(1/eps)", claim="3*eps", align="eta += {}"),
+        "x - x'",
+        "0",
+        ("calls",),
+        SINGLE,
+    ),
     Pair(
         "after_a_call",
         8,
@@ -3990,5 +4124,9 @@ PAIRS: tuple[Pair, ...] = (
         "",
         " zcdp",
         ("language",),
+    ),
+    *(
+        Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
+        for name, rest, more, right, wrong, condition, callee in REPEATED
     ),
 )

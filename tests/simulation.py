@@ -47,8 +47,14 @@ def simulated(mechanism: nodes.Mechanism, inputs: Mapping[str, Input], count: in
         for f in mechanism.functions
     }
     noise, densities = noise_from(chance), densities_from(chance)
+
+    def goes_on(stop: Number) -> bool:
+        return chance.random() >= approximate(stop)
+
     return [
-        Machine(mechanism, inputs, noise, STEPS, functions=functions, densities=densities).run()
+        Machine(
+            mechanism, inputs, noise, STEPS, functions=functions, densities=densities, goes_on=goes_on
+        ).run()
         for _ in range(count)
     ]
 

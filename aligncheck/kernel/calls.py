@@ -8,14 +8,16 @@ it is; what is known of it later is a function of that coordinate. See docs/kern
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import z3
 
 from aligncheck.kernel.answer import Reject
+from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner, bounds
+from aligncheck.kernel.sets import KINDS
 from aligncheck.kernel.state import Path
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
@@ -23,7 +25,7 @@ from aligncheck.kernel.witness import DELTA, RECORDS, Witness, own
 from aligncheck.kernel.world import marks_of
 from aligncheck.language.adjacencies import Shared, Way
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import together
+from aligncheck.language.syntax.walk import subexpressions, together
 
 NUMBER = "the argument is the same on D and D'"
 
@@ -85,8 +87,51 @@ class Calling(Runner):
             # With D twice: then the call is defined, and ends, in every run. With D and D': it is private.
             self.prove(path, "calls", stmt.span, text, actual.put(formula, 0))
             path.oblige("calls", stmt.span, text, actual.put(formula, 1))
-        self._charge(stmt, callee, [actual.put(each, 0) for each in callee.claimed], apart, path)
-        self._released(actual)
+        claimed = [actual.put(each, 0) for each in callee.claimed]
+        if stmt.rounds is not None:
+            claimed = [self._repeated(stmt, stmt.rounds, callee.spec, claimed[0], path)]
+        self._charge(stmt, callee, claimed, apart, path)
+        self.released(actual)
+        if stmt.rounds is not None:
+            self._until(stmt, stmt.rounds.test, path)
+
+    def _repeated(
+        self, stmt: n.Invoke, rounds: n.Rounds, callee: n.Mechanism, price: Term, path: Path
+    ) -> Term:
+        """What a call costs that is made again until a test holds: twice its claim, whatever the chance to
+        stop, and 2/(s(2 + s)) more where there are at most T rounds, with s = γT for the chance γ.
+
+        Sound: section 8 of docs/kernel.md, for a chance above 0, T and test that are the same in both runs,
+        the first two whatever is released. Source: Liu and Talwar, *Private Selection from Private
+        Candidates*, STOC 2019, Algorithm 1. Breaks if: a round has its own chance to stop, or is told of: a
+        public function knows what it was given, and how often.
+        """
+        if not isinstance(callee.claim, n.Pure):
+            raise Reject("cost", rounds.span, f"`{stmt.mechanism}` is repeated, and claims more than an ε")
+        asked = (e.function for e in subexpressions(rounds.test) if isinstance(e, n.Call))
+        if callee.functions or any(f in self.functions for f in asked):
+            raise Reject("language", rounds.span, "a public function would know of each round")
+        scopes, most, text = self.in_runs(stmt, path)[:2], rounds.most, "a round has a chance to be the last"
+        path.calls.pop(stmt.name, None)
+        one, other = (real(self.number(rounds.chance, scope)) for scope in scopes)
+        self.prove(path, "calls", rounds.chance.span, text, both(one > 0, one <= 1))
+        path.oblige("calls", rounds.chance.span, f"{text}, the same on D and D'", one == other)
+        if most is None:
+            return 2 * price
+        last, again = (real(self.whole_number(most, scope)) for scope in scopes)
+        self.prove(path, "calls", most.span, "there is a round", last >= 1)
+        path.oblige("calls", most.span, "there are at most as many rounds on D and on D'", last == again)
+        return 2 * price + divided(self.symbols.none + 2, one * last * (2 + one * last))
+
+    def _until(self, stmt: n.Invoke, test: n.Expr, path: Path) -> None:
+        """What is left of the last round's records: all, if the test holds of them, or none. That it is one
+        test on D and D' is shown of the records of any round, before anything else is known of them.
+        """
+        made, length = path.calls[stmt.name], self.held(f"len({stmt.name})", self.symbols.INT)
+        holds, other = (self.truth(test, scope) for scope in self.in_runs(stmt, path)[:2])
+        self.prove(path, "calls", test.span, "the test is the same on D and D'", holds == other, KINDS)
+        path.fact(Kind.RUN, length == z3.If(holds, made.length, self.symbols.zero))
+        path.calls[stmt.name] = replace(made, length=length)
 
     def _charge(self, stmt: n.Invoke, callee: Callee, claimed: list[Term], apart: Term, path: Path) -> None:
         """What a call costs with arguments that are apart: the ε that it claims, and its δ; or in ρ what it
@@ -252,7 +297,7 @@ class Calling(Runner):
 
     # --- what it released ---------------------------------------------------------------------------------
 
-    def _released(self, actual: Actual) -> None:
+    def released(self, actual: Actual) -> None:
         """New symbols, the same on D and D', and what the callee's own proof tells of them in every run: how
         many records there are, in all and with a tag (so many terms of a sum are 1), and what is in them.
         """

@@ -131,9 +131,10 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
     match statement:
         case n.Assign(name, value):
             yield f"{name} = {unparse_expr(value)}"
-        case n.Invoke(name, callee, given):
+        case n.Invoke(name, callee, given, rounds):
             named = ", ".join(f"{each.name} = {unparse_expr(each.value)}" for each in given)
-            yield f"{name} = {callee}({named})"
+            before, after = ("", "") if rounds is None else ("repeat ", f" {_rounds(rounds)}")
+            yield f"{name} = {before}{callee}({named}){after}"
         case n.Sample(name, index, family, args):
             place = f"[{unparse_expr(index)}]" if index is not None else ""
             shown = args
@@ -170,6 +171,12 @@ def _statement(statement: n.Stmt) -> Iterator[str]:
             yield "pass"
         case _:
             assert_never(statement)
+
+
+def _rounds(rounds: n.Rounds) -> str:
+    most = "" if rounds.most is None else f" at most {unparse_expr(rounds.most)} rounds"
+    test, chance = unparse_expr(rounds.test), unparse_expr(rounds.chance)
+    return f"until {test} stop with probability {chance}{most}"
 
 
 def _words(first: str, later: str) -> Iterator[str]:

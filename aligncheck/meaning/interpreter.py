@@ -137,7 +137,11 @@ class Emitted:
 
 @dataclass(frozen=True, slots=True)
 class Invoked:
-    """One call of a mechanism: what its inputs got, what it released, and the ε, or the ρ, that it spent."""
+    """One call of a mechanism: what its inputs got, what it released, and the ε, or the ρ, that it spent.
+
+    `rounds` are, for one that is repeated, the chance to stop, the most rounds if there is such a number, and
+    whether the test holds of what the last round released.
+    """
 
     name: str
     mechanism: str
@@ -146,6 +150,7 @@ class Invoked:
     spent: Number
     span: Span
     loop: Loop
+    rounds: tuple[Value, ...] = ()
 
     @property
     def key(self) -> CallKey:
@@ -738,6 +743,15 @@ def run(
     return Machine(mechanism, inputs, noise_source, limit, functions=functions).run()
 
 
+def _repeated(spent: Number, chance: Number, most: Number | None = None) -> Number:
+    """What a call costs that is repeated: see section 8 of docs/kernel.md."""
+    twice = exact.add(spent, spent)
+    if most is None:
+        return twice
+    s, two = exact.multiply(chance, most), Fraction(2)
+    return exact.add(twice, exact.divide(two, exact.multiply(s, exact.add(two, s))))
+
+
 @dataclass(frozen=True, slots=True)
 class _Drawing:
     """A draw that was made; its value may still be deferred."""
@@ -750,7 +764,9 @@ class Machine:
     """A run in progress: `scope` is its state, which a noise source and `at_round` may look at.
 
     `reached` is the number of the statement of the program, blocks not counted, that it is at; `origins_at`
-    tells of each draw what noise was in the variables then.
+    tells of each draw what noise was in the variables then. `goes_on` is asked with the chance to stop, after
+    a round of a repeated call for which its test does not hold: by default each round is the last, so that
+    the run is one whose calls are done in one round; what runs there are, and what they cost, is the same.
     """
 
     def __init__(
@@ -763,6 +779,7 @@ class Machine:
         call_source: CallSource | None = None,
         functions: Mapping[str, Function] = MappingProxyType({}),
         densities: DensitySource = no_densities,
+        goes_on: Callable[[Number], bool] = lambda _: False,
     ) -> None:
         self._mechanism = mechanism
         self.scope = RunScope(inputs, Tally(limit))
@@ -774,7 +791,7 @@ class Machine:
         self.origins_at: dict[NoiseKey, Mapping[str, Origin]] = {}
         self._noise_source = noise_source
         self._at_round = at_round
-        self._densities = densities
+        self._densities, self._goes_on = densities, goes_on
         self._rounds: list[Round] = []
         self._steps: list[Step | _Drawing] = []
         self._loop: list[tuple[str, Value]] = []
@@ -880,11 +897,44 @@ class Machine:
         number = self._called.get(statement.name, 0)
         self._called[statement.name] = number + 1
         site = CallSite(statement.name, number, contract, given, statement.span)
-        returned = Returned(number, self._call_source(site))
+        rounds: tuple[Value, ...] = ()
+        if statement.rounds is not None:
+            limits = self._limits_of(statement.rounds)
+            spent = _repeated(spent, *limits)
+            returned, holds = self._last_round(site, statement.rounds, *limits)
+            rounds = (*limits, holds)
+        else:
+            returned = Returned(number, self._call_source(site))
         self.scope.variables[statement.name] = returned
         loop = tuple(self._loop)
-        made = Invoked(statement.name, use.name, given, returned, spent, statement.span, loop)
+        made = Invoked(statement.name, use.name, given, returned, spent, statement.span, loop, rounds)
         self._steps.append(made)
+
+    def _last_round(
+        self, site: CallSite, rounds: nodes.Rounds, chance: Number, most: Number | None = None
+    ) -> tuple[Returned, bool]:
+        """What a call that is repeated gives, and whether the test holds of what its last round released."""
+        for number in count(1):
+            self.scope.tally.step()
+            returned = Returned(site.number, self._call_source(site))
+            self.scope.variables[site.name] = returned
+            if truth_of(rounds.test, self.scope):
+                return returned, True
+            if number == most or not self._goes_on(chance):
+                break
+        return Returned(site.number, ()), False
+
+    def _limits_of(self, rounds: nodes.Rounds) -> tuple[Number, ...]:
+        """The chance to stop, and the most rounds if there is such a number."""
+        chance = number_of(rounds.chance, self.scope)
+        if exact.sign(chance) <= 0 or exact.compare(chance, ONE) > 0:
+            raise Stopped(Fault(Condition.CALLS, rounds.chance.span, f"a chance of {chance} to stop"))
+        if rounds.most is None:
+            return (chance,)
+        most = integer_of(rounds.most, self.scope, "the number of rounds")
+        if most < 1:
+            raise Stopped(Fault(Condition.CALLS, rounds.most.span, f"there are {most} rounds"))
+        return chance, Fraction(most)
 
     def _argument(self, expr: nodes.Expr) -> Input:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
@@ -898,7 +948,13 @@ class Machine:
         return released(
             site,
             Machine(
-                callee, dict(site.given), self._noise_source, self._limit, functions=self.scope.functions
+                callee,
+                dict(site.given),
+                self._noise_source,
+                self._limit,
+                functions=self.scope.functions,
+                densities=self._densities,
+                goes_on=self._goes_on,
             ).run(),
         )
 

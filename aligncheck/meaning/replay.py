@@ -309,6 +309,9 @@ def _call_violations(pair: _Pair) -> Iterator[BrokenCondition]:
             continue
         use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
         reason = not_covered(left, right, contract_of(use).mechanism)
+        if reason is None and not all(map(exact.same, left.rounds, right.rounds)):
+            both = (", ".join(map(interpreter.value_text, each.rounds)) for each in (left, right))
+            reason = "its rounds end by {} on D and by {} on D' (chance, most, test)".format(*both)
         if reason is not None:
             yield BrokenCondition(Condition.CALLS, left.span, reason)
 

@@ -198,6 +198,11 @@ def algorithm(source: Source, mechanism: n.Mechanism, moved: Mapping[str, Sequen
     yield from _statements(source, mechanism.body, moved)
 
 
+def _stop(rounds: n.Rounds) -> str:
+    most = "" if rounds.most is None else f", at most ${math(rounds.most)}$ times"
+    return f"or else stopped with probability ${math(rounds.chance)}$ each time{most}"
+
+
 def _statements(
     source: Source, body: tuple[n.Stmt, ...], moved: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
@@ -225,9 +230,10 @@ def _statement(source: Source, stmt: n.Stmt, moved: Mapping[str, Sequence[str]])
             clause = f" \\mid {name(ident)} > {math(low)}" if low is not None else ""
             law = f"\\mathrm{{Logistic}}\\left({math(location)}, {math(scale)}\\right)"
             yield f"\\State ${name(ident)} \\sim {law}{clause}$"
-        case n.Invoke(ident, callee, given):
+        case n.Invoke(ident, callee, given, rounds):
             shown = ", ".join(f"{name(a.name)} = {math(a.value)}" for a in given)
-            yield f"\\State ${name(ident)} \\gets \\textsc{{{plain(callee)}}}({shown})$"
+            again = "" if rounds is None else f" repeated until ${math(rounds.test)}$, {_stop(rounds)}"
+            yield f"\\State ${name(ident)} \\gets \\textsc{{{plain(callee)}}}({shown})${again}"
         case n.If(branches, otherwise):
             for at, branch in enumerate(branches):
                 yield _line(source, branch.test)

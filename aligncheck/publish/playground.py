@@ -234,6 +234,8 @@ class _Writer:
                     "body": self._block(body),
                     "line": self._line(test),
                 }
+            case n.Invoke(rounds=n.Rounds()):
+                _no("a call that is repeated")
             case n.Invoke(name=name, mechanism=mechanism, arguments=arguments):
                 given = [[each.name, self._expr(each.value)] for each in arguments]
                 return {

@@ -9,6 +9,7 @@ the first record that differs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -30,7 +31,16 @@ from aligncheck.refutation.evaluation import Evaluation
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, Raises
 from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import edges, reduced
-from aligncheck.refutation.states import Assume, Faulted, Fork, PartialPath, Pick, WeightedChoice, condition
+from aligncheck.refutation.states import (
+    Assume,
+    Faulted,
+    Fork,
+    LastRound,
+    PartialPath,
+    Pick,
+    WeightedChoice,
+    condition,
+)
 
 STEP_LIMIT = 3_000
 MOST_WAYS = 50_000
@@ -48,7 +58,7 @@ class SymbolicPath:
 
     noises: tuple[symbolic.NoiseLaw, ...]
     restricted: Mapping[Form, symbolic.Interval]
-    chosen: tuple[WeightedChoice, ...]
+    chosen: tuple[WeightedChoice | LastRound, ...]
     released: tuple[symbolic.ReturnedRecord, ...]
     raised: bool
 
@@ -81,7 +91,17 @@ class _Return:
     rest: _Todo
 
 
-_Todo: TypeAlias = _Block | _Rounds | _While | _Return | None
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """A round of a repeated call is over. `law` None: it is asked for the ways in which the test holds."""
+
+    statement: nodes.Invoke
+    rounds: nodes.Rounds
+    law: LastRound | None
+    rest: _Todo
+
+
+_Todo: TypeAlias = _Block | _Rounds | _While | _Return | _Judge | None
 
 
 class _Dropped(Exception):  # noqa: N818 - it ends a way
@@ -123,6 +143,9 @@ class Execution:
         if isinstance(self._event, CompleteOutput) and not self._event.records and not self._event.complete:
             yield SymbolicPath((), {}, (), (), raised=False)
             return
+        yield from self._from(state)
+
+    def _from(self, state: PartialPath) -> Iterator[SymbolicPath]:
         waiting = [state]
         while waiting:
             state = waiting.pop()
@@ -192,6 +215,8 @@ class Execution:
                 state.frame = frame.copy()
                 state.frame.variables[statement.name] = symbolic.SymbolicRelease(records)
                 state.todo = rest
+            case _Judge():
+                self._judge(state, todo)
             case None:
                 raise InternalError("a run that has ended goes on")
 
@@ -291,21 +316,16 @@ class Execution:
 
     def _tossed(self, state: PartialPath, key: tuple[str, int | None], p: Real) -> fmpq:
         """A coin is chosen from 0 and 1, with the logarithms of their probabilities."""
-        if state.chosen and not state.chosen[-1].used:  # the fork below has been answered
-            done = state.chosen[-1]
-            state.chosen = (*state.chosen[:-1], replace(done, used=True))
-            return fmpq(done.index)
+        if (index := state.answered()) is not None:
+            return fmpq(index)
         if sign(p) <= 0 or sign(1 - p) <= 0:
             raise Faulted
         logs = tuple(irrationals.apply("ln", chance) for chance in (1 - p, p))
         raise Fork([WeightedChoice(key[0], b, logs, b) for b in (0, 1)])
 
     def _choose(self, state: PartialPath, statement: nodes.Choose) -> None:
-        if state.chosen and not state.chosen[-1].used:
-            # The fork below has been answered.
-            done = state.chosen[-1]
-            state.chosen = (*state.chosen[:-1], replace(done, used=True))
-            state.frame.variables[statement.name] = fmpq(done.index)
+        if (index := state.answered()) is not None:
+            state.frame.variables[statement.name] = fmpq(index)
             return
         evaluation = self._evaluation(state)
         weights = statement.weights
@@ -340,9 +360,50 @@ class Execution:
         use = next(use for use in state.frame.mechanism.uses if use.name == statement.mechanism)
         callee = contract_of(use).mechanism
         given = {each.name: self._argument(state, evaluation, each.value) for each in statement.arguments}
-        frame = state.frame.copy()
-        state.frame = symbolic.CallFrame(callee, given)
+        frame, inner = state.frame.copy(), symbolic.CallFrame(callee, given)
+        if statement.rounds is not None:
+            law = self._law(state, evaluation, statement, statement.rounds, inner)
+            after = _Judge(statement, statement.rounds, law, after)
+        state.frame = inner
         return _Block(callee.body, 0, _Return(statement, frame, after))
+
+    def _law(
+        self,
+        state: PartialPath,
+        evaluation: Evaluation,
+        statement: nodes.Invoke,
+        rounds: nodes.Rounds,
+        inner: symbolic.CallFrame,
+    ) -> LastRound:
+        """How likely a round of a repeated call is to be the last one: one round is run by itself. Raises
+        `NotComputable` where that depends on noise that was drawn before.
+        """
+        chance = evaluation.constant(rounds.chance, "the chance to stop")
+        most = None if rounds.most is None else evaluation.integer(rounds.most)
+        if sign(chance) <= 0 or sign(chance - 1) > 0 or (most is not None and most < 1):
+            raise Faulted
+        before, alone, start = len(state.known.noises), copy(self), PartialPath(inner.copy())
+        alone._event, alone._forced = None, False
+        start.known.noises = list(state.known.noises)
+        judge = _Judge(statement, rounds, None, None)
+        start.todo = _Block(inner.mechanism.body, 0, _Return(statement, state.frame.copy(), judge))
+        passing = tuple(alone._from(start))
+        earlier = (v < before for way in passing for form in way.restricted for v, _ in form)
+        if any(way.raised for way in passing) or any(earlier):
+            symbolic.never(statement, "the rounds of a call depend on noise that was drawn before")
+        return LastRound(passing, chance, most)
+
+    def _judge(self, state: PartialPath, todo: _Judge) -> None:
+        """The test after a round that is to be the last one: where it does not hold, nothing is released."""
+        kept = self._evaluation(state).truth(todo.rounds.test)
+        if todo.law is None:
+            if not kept:
+                raise _Dropped
+        else:
+            state.chosen = (*state.chosen, replace(todo.law, kept=kept))
+            if not kept:
+                state.frame.variables[todo.statement.name] = symbolic.SymbolicRelease(())
+        state.todo = todo.rest
 
     def _argument(self, state: PartialPath, evaluation: Evaluation, expr: nodes.Expr) -> Any:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:

@@ -12,10 +12,10 @@ from aligncheck.meaning import exact
 from aligncheck.refutation.elimination import Elimination, Form, Tangled
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.execution import SymbolicPath
-from aligncheck.refutation.irrationals import to_ball
+from aligncheck.refutation.irrationals import to_ball, to_expr
 from aligncheck.refutation.parts import IntegralPart, classes, components, fractions
 from aligncheck.refutation.piecewise import Calculus, Coefficient, Piece, Piecewise
-from aligncheck.refutation.states import WeightedChoice
+from aligncheck.refutation.states import LastRound, WeightedChoice
 from aligncheck.refutation.symbolic import Interval, NoiseLaw
 
 _MOST_BITS = 4_096
@@ -92,9 +92,7 @@ class Integration:
 
     def probability(self, way: SymbolicPath) -> Coefficient | None:
         """The probability of one way; None where it is 0 because no point is left."""
-        scale: Coefficient = 1
-        for chosen in way.chosen:
-            scale = scale * self._weight(chosen)
+        scale = self.weight(way)
         restricted, alone = split(way)
         for noise, interval in alone:
             scale = scale * self._alone(noise, interval)
@@ -152,13 +150,33 @@ class Integration:
         left = None if noise.one_sided else Piece(zero, {(up, 0): height})
         return Piecewise((zero,), (left, right), not noise.lattice)
 
+    def weight(self, way: SymbolicPath) -> Coefficient:
+        """The factor that what was chosen brings, and which rounds of repeated calls were the last."""
+        scale: Coefficient = 1
+        for one in way.chosen:
+            scale = scale * (self._last(one) if isinstance(one, LastRound) else self._weight(one))
+        return scale
+
+    def _last(self, law: LastRound) -> Coefficient:
+        """How often, on average, a round is the last one and is as this one, for each time that one round by
+        itself is: with N, the chance of a round to end it all, 1/N where the test holds, else the chance to
+        stop times that. With at most T rounds there are (1 - (1 - N)^T)/N of them, and the T-th ends it.
+        """
+        found = [self.probability(way) for way in law.passing]
+        passed = sum((p for p in found if p is not None), arb(0) if not self.calculus.symbolic else 0)
+        chance = to_expr(law.chance) if self.calculus.symbolic else to_ball(law.chance)
+        ends = chance + (1 - chance) * passed
+        rounds, at_end = 1 / ends, 0
+        if law.most is not None:
+            rounds = (1 - _power(1 - ends, law.most)) / ends
+            at_end = (1 - chance) * _power(1 - ends, law.most - 1)
+        return rounds if law.kept else chance * rounds + at_end
+
     def _weight(self, chosen: WeightedChoice) -> Coefficient:
         """exp(log_i) over the sum of exp(log_j), with differences so that nothing overflows."""
         own = chosen.logs[chosen.place]
         if self.calculus.symbolic:
             import sympy
-
-            from aligncheck.refutation.irrationals import to_expr
 
             return 1 / sympy.Add(*(sympy.exp(to_expr(log - own)) for log in chosen.logs))
         return 1 / sum((to_ball(log - own).exp() for log in chosen.logs), arb(0))
@@ -177,6 +195,16 @@ class Integration:
         upper = arb(1) if low is None else above(low)
         lower = arb(0) if high is None else above(high)
         return (upper - lower) / (arb(1) if noise.low is None else above(noise.low))
+
+
+def _power(base: Coefficient, exponent: int) -> Coefficient:
+    """By multiplications: Arb's own power of a ball around 0 is not finite."""
+    found: Coefficient = 1
+    while exponent:
+        if exponent & 1:
+            found = found * base
+        base, exponent = base * base, exponent >> 1
+    return found
 
 
 def split(way: SymbolicPath) -> tuple[dict[Form, Interval], list[tuple[NoiseLaw, Interval]]]:

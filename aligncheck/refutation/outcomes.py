@@ -200,7 +200,13 @@ def _leading(
         # The number grows by x beyond its constant c; y by |by| times that, upwards or downwards.
         moved = irrationals.to_ball(falling * (-density.constant if below else density.constant)).exp()
         scale = calculus.number(abs(fmpq(density.by)) ** power)
-        signed = (-factor if upper else factor) * moved * scale * (1 if upper else (-1) ** power)
+        signed = (
+            integration.weight(way)
+            * (-factor if upper else factor)
+            * moved
+            * scale
+            * (1 if upper else (-1) ** power)
+        )
         candidate = falling, power, signed
         if leading is None or sign(falling - leading[0]) < 0:
             leading = candidate

@@ -39,19 +39,18 @@ class Profile:
     atoms: list[Number] = field(default_factory=list)
     lattice: Number | None = None
     known: bool = True
-    parts: list[tuple[Any, Density]] = field(default_factory=list)
+    parts: list[tuple[Any, Density, Any]] = field(default_factory=list)
 
     def log_density(self, x: Fraction) -> float:
         """ln of the density at x, together with the discrete parts of the shape; -inf where it is 0."""
         with ctx.workprec(_BITS):
             total: Any = 0
-            for calculus, density in self.parts:
+            for calculus, density, weight in self.parts:
                 y = (fmpq(x.numerator, x.denominator) - density.constant) * fmpq(density.by)
                 piece = density.function.pieces[bisect_right(density.function.cuts, y)]
                 if piece is not None:
-                    total = total + calculus.at(piece.terms, y - piece.anchor) * irrationals.to_ball(
-                        abs(fmpq(density.by))
-                    )
+                    height = calculus.at(piece.terms, y - piece.anchor)
+                    total = total + weight * height * irrationals.to_ball(abs(fmpq(density.by)))
             return float(total.log().mid()) if total > 0 else -math.inf
 
 
@@ -96,4 +95,4 @@ def _add(
         return
     if density is not None:
         profile.points += [irrationals.to_exact(density.at(cut)) for cut in density.function.cuts]
-        profile.parts.append((integration.calculus, density))
+        profile.parts.append((integration.calculus, density, integration.weight(way)))

@@ -8,7 +8,7 @@ number exactly) they exhaust everything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from flint import fmpq
@@ -57,6 +57,19 @@ class WeightedChoice:
     used: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LastRound:
+    """A round of a call that is repeated was the last one. `kept`: the test holds of what it released;
+    `passing` are the ways through one round (symbolic paths) for which it does. There are at most `most`
+    rounds, and `chance` is that to stop after one for which it does not.
+    """
+
+    passing: tuple[Any, ...]
+    chance: Real
+    most: int | None
+    kept: bool = False
+
+
 Assumption: TypeAlias = Assume | Pick | SelectionLength | WeightedChoice
 
 
@@ -86,7 +99,7 @@ class PartialPath:
         self.known = symbolic.Known()
         self.picked: dict[tuple[object, ...], symbolic.Picked] = {}
         self.selections: dict[tuple[object, ...], symbolic.SymbolicSelection] = {}
-        self.chosen: tuple[WeightedChoice, ...] = ()
+        self.chosen: tuple[WeightedChoice | LastRound, ...] = ()
         self.released: tuple[symbolic.ReturnedRecord, ...] = ()
         self.todo: Any = None
         self.out = 0
@@ -117,6 +130,14 @@ class PartialPath:
             case WeightedChoice():
                 self.chosen = (*self.chosen, assumption)
         return True
+
+    def answered(self) -> int | None:
+        """The index that a draw by weights gave, where the fork about it has just been answered."""
+        last = self.chosen[-1] if self.chosen else None
+        if not isinstance(last, WeightedChoice) or last.used:
+            return None
+        self.chosen = (*self.chosen[:-1], replace(last, used=True))
+        return last.index
 
     def pick_of(self, selection: symbolic.SymbolicSelection) -> symbolic.Picked:
         """What is decided of a selection."""

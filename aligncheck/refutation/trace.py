@@ -20,6 +20,7 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, OneOf, Raises
 from aligncheck.refutation.execution import Execution, SymbolicPath
+from aligncheck.refutation.states import WeightedChoice
 from aligncheck.refutation.violation import Trace
 
 _WAYS = 12
@@ -51,7 +52,7 @@ def _points(
     except (NotComputable, OutOfTime, interpreter.Stopped, Undecided, Undefined):
         return
     for (_, noise), way in sorted(found, key=lambda pair: pair[0][0]):
-        yield noise, [one.index for one in way.chosen]
+        yield noise, [one.index for one in way.chosen if isinstance(one, WeightedChoice)]
 
 
 def _likeliest(way: SymbolicPath, effort: Effort) -> tuple[Fraction, list[Fraction]] | None:

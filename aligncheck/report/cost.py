@@ -25,7 +25,7 @@ from aligncheck.language.syntax.walk import (
 )
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.report.numbers import listed
-from aligncheck.search.witness.line_costs import half_square, product
+from aligncheck.search.witness.line_costs import half_square, product, repeated
 from aligncheck.verdict import DearestRun, Verified
 
 EXACT = "what it costs"
@@ -162,7 +162,8 @@ def _part(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> CostPart
             times = "per call" if _inside(mechanism, stmt, nodes.For, nodes.While) else "once"
             if any(isinstance(a.value, nodes.Gather) for a in stmt.arguments):  # of parts few may differ
                 times = f"{times} where its arguments differ".removeprefix("once ")
-            return CostPart(f"{stmt.name} = {stmt.mechanism}(...)", *amount, times, part.place)
+            called = stmt.mechanism if stmt.rounds is None else f"repeat {stmt.mechanism}"
+            return CostPart(f"{stmt.name} = {called}(...)", *amount, times, part.place)
         if stmt.span == part.place and isinstance(stmt, nodes.Sample):
             name = part.name if stmt.index is None else f"{part.name}[{unparse_expr(stmt.index)}]"
             return CostPart(name, EXACT, "", "when moved", part.place)
@@ -177,10 +178,11 @@ def _amount(whole: nodes.Expr, amount: nodes.Expr) -> tuple[str, str]:
 def _price(mechanism: nodes.Mechanism, call: nodes.Invoke, amount: nodes.Expr | None) -> nodes.Expr:
     """What a call costs: the amount that its callee claims; None: half the square of its ε, which is in ρ."""
     if amount is not None:
-        return _given(mechanism, call, amount)
+        return repeated(_given(mechanism, call, amount), call.rounds)
     use = next(use for use in mechanism.uses if use.name == call.mechanism)
     claim = contract_of(use).mechanism.claim
-    return half_square(_given(mechanism, call, claimed_in(claim)[-1 if isinstance(claim, nodes.Pure) else 0]))
+    claimed = _given(mechanism, call, claimed_in(claim)[-1 if isinstance(claim, nodes.Pure) else 0])
+    return half_square(repeated(claimed, call.rounds))
 
 
 def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) -> nodes.Expr:

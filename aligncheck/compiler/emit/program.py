@@ -104,8 +104,12 @@ class Program:
                     yield line(f"{prefix.lstrip()}{self.writer.of_kind(value, kind)}", indent)
                 else:
                     yield from self._long(prefix, value, "")
-            case nodes.Invoke():
-                yield from self._invoke(statement, indent)
+            case nodes.Invoke(rounds=rounds):
+                yield from (
+                    self._invoke(statement, indent)
+                    if rounds is None
+                    else self._repeated(statement, rounds, indent)
+                )
             case nodes.Sample():
                 yield from self._sample(statement, indent)
             case nodes.Choose(name=name, weights=weights):
@@ -182,6 +186,19 @@ class Program:
         yield from bracket_lines(call(callee.class_name, public), f"{indent}{own} = ")
         yield from bracket_lines(call(f"{own}.with_noise(noise.inside())", private), f"{indent}{run} = ")
         yield f"{indent}{names[statement.name]} = {run}.records"
+
+    def _repeated(self, statement: nodes.Invoke, rounds: nodes.Rounds, indent: str) -> Iterator[str]:
+        """A call that is repeated: it is drawn first after how many rounds it stops in any case."""
+        number = fresh(f"{statement.name}_round", self.writer.names)
+        stop = f"1 + {call('noise.geometric', [self.writer.expression(rounds.chance)]).flat}"
+        if rounds.most is not None:
+            stop = call("min", [stop, self.writer.index(rounds.most)]).flat
+        yield line(f"for {number} in range({stop}):", indent)
+        yield from self._invoke(statement, indent + STEP)
+        yield from self._long(f"{indent}{STEP}if ", rounds.test, ":")
+        yield f"{indent}{STEP * 2}break"
+        yield f"{indent}else:"
+        yield f"{indent}{STEP}{self.writer.names[statement.name]} = ()"
 
     def _argument(self, value: nodes.Expr) -> str:
         if isinstance(value, nodes.Gather):

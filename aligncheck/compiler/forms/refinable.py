@@ -18,7 +18,13 @@ from aligncheck.language.syntax.nodes import (
     Expr,
     Mechanism,
 )
-from aligncheck.language.syntax.walk import own_expressions, parts_of, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    own_expressions,
+    parts_of,
+    rounds_of,
+    statements_in,
+    subexpressions,
+)
 
 _SUMS = ("abs", "min", "max", "clip")
 
@@ -33,7 +39,9 @@ def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
             noisy.check(expr)
         for expr in _public(statement):
             if noisy.carries(expr):
-                raise NoFormError("a scale, a weight or an argument of a call is a noisy number", expr.span)
+                raise NoFormError(
+                    "a scale, a weight, a chance or an argument of a call is a noisy number", expr.span
+                )
 
 
 def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:
@@ -103,8 +111,9 @@ def _public(statement: nodes.Stmt) -> Iterator[Expr]:
             yield weights.body
         case nodes.Logistic(scale=scale, low=low):
             yield from (e for e in (scale, low) if e is not None)
-        case nodes.Invoke(arguments=arguments):
+        case nodes.Invoke(arguments=arguments, rounds=rounds):
             yield from (each.value for each in arguments)
+            yield from rounds_of(rounds)[1:]
         case nodes.Assign() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
             pass
 

@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Protocol
 
@@ -136,8 +136,10 @@ class Statements:
                 yield self._assigned(target, value, at)
             case ast.If():
                 yield self._if(node, at)
-            case ast.For():
+            case ast.For(orelse=[]):
                 yield self._for(node, at)
+            case ast.For():
+                yield self._repeated(node, at)
             case ast.While(test=test, body=body, orelse=[]):
                 yield nodes.While(self.scope.read(test), self._rounds(body), span=at)
             case ast.Break():
@@ -271,8 +273,6 @@ class Statements:
                 return nodes.If(tuple(branches), self.block(otherwise), span=at)
 
     def _for(self, node: ast.For, at: Span) -> nodes.For:
-        if node.orelse:
-            raise refuse(node.orelse[0], "`else` of a loop is not read")
         if holes := match("enumerate(_Q)", node.iter):
             found = match("(_I, _X)", node.target)
             if found is None:
@@ -427,6 +427,27 @@ class Statements:
         self.scope.releases[name] = CalledFields(callee.fields)
         self.given += [(f"{name}.{each}", kind) for each, kind in callee.kinds.items()]
         return nodes.Invoke(name, first.value.func.id, passed, span=at)
+
+    def _repeated(self, node: ast.For, at: Span) -> nodes.Invoke:
+        """A call that is repeated: in so many rounds at most as there are failures before the first success
+        of trials with the chance to stop, and one more. After the last one its name stands for no records.
+        """
+        stop = match("range(min(1 + noise.geometric(_G), _T))", node.iter)
+        holes = stop or match("range(1 + noise.geometric(_G))", node.iter)
+        match node.target, node.body, node.orelse:
+            case (ast.Name(id=number), [*three, ast.If(body=[ast.Break()], orelse=[]) as ends], [last]) if (
+                holes is not None and number in self.variables
+            ):
+                chance, most = (
+                    self.scope.read(holes["G"]),
+                    None if stop is None else self.scope.index(stop["T"]),
+                )
+                call = self._invoke(three) if len(three) == 3 else None
+                if call is not None and match(f"{self._single(three[2])[0]} = ()", last) is not None:
+                    self.passing.update((number,))
+                    rounds = nodes.Rounds(self.scope.read(ends.test), chance, most, span=at)
+                    return replace(call, rounds=rounds)
+        raise refuse(node, "`else` of a loop is read where a call is repeated")
 
     def _single(self, node: ast.stmt) -> tuple[str, ast.expr]:
         match node:

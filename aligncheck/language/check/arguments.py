@@ -9,7 +9,7 @@ from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import expressions_in, names_in, parts_of, statements_in
+from aligncheck.language.syntax.walk import expressions_in, names_in, parts_of, rounds_of, statements_in
 from aligncheck.language.syntax.wording.faults import nearest
 
 
@@ -91,6 +91,8 @@ class _Calls:
                 )
             if not isinstance(item, n.Queries):
                 self.public(argument.value, f"the public input `{argument.name}` of `{call.mechanism}`")
+        for each in rounds_of(call.rounds):
+            self.public(each, "what ends the rounds of a call")
         missing = declared.keys() - {argument.name for argument in call.arguments}
         if missing:
             self.fail(

@@ -16,7 +16,7 @@ from aligncheck.language.diagnostics import Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.walk import names_in, own_expressions, shifts_in, statements_in
+from aligncheck.language.syntax.walk import names_in, own_expressions, rounds_of, shifts_in, statements_in
 from aligncheck.language.syntax.wording.faults import nearest
 
 
@@ -82,10 +82,14 @@ class ProgramFlow:
                 self._reader.read_assigned(value, self._place(state))
                 self._not_looping(name, statement.span)
                 return state.with_name(name)
-            case n.Invoke(name, _, arguments):
+            case n.Invoke(name, _, arguments, rounds):
                 for argument in arguments:
                     self._reader.read_argument(argument.value, self._place(state))
                 self._not_looping(name, statement.span)
+                if rounds is not None:
+                    self._read(rounds.test, state.with_name(name))
+                    for each in rounds_of(rounds)[1:]:
+                        self._read(each, state)
                 return state.with_name(name)
             case n.Sample():
                 return self._draw(statement, state)

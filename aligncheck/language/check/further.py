@@ -220,7 +220,7 @@ def _mended(draft: Draft, one: Diagnostic, known: _Known) -> Draft | None:
     span = one.primary.span
     word = draft.of(span)
     begins = span.start == 0 or draft.text[span.start - 1] == "\n"
-    plain = word.isidentifier() and draft.text[span.end : span.end + 1] not in ("[", "'", "′")
+    plain = word.isidentifier() and draft.text[span.end : span.end + 1] not in ("[", "'", "′", ".")
     match one.code:
         case "unknown-name" if plain:
             known.gone.add(word)

@@ -290,6 +290,11 @@ class _Checker:
                 self._int(value, _Scope(), f"`{argument.name}`")
             else:
                 self._number(value, _Scope(), f"`{argument.name}`")
+        if call.rounds is not None:
+            self._test(call.rounds.test, _Scope(), "what ends the rounds")
+            self._number(call.rounds.chance, _Scope(), "the chance to stop")
+            if call.rounds.most is not None:
+                self._int(call.rounds.most, _Scope(), "the number of rounds")
 
     def _list_argument(self, argument: n.Argument, item: n.PublicVector | n.Queries) -> None:
         value = argument.value

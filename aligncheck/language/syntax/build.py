@@ -24,7 +24,7 @@ from aligncheck.language.syntax.tables import cell, over_row, row_loop
 from aligncheck.language.syntax.walk import parts_of, statements_in, with_parts
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import LIBRARIES, idiom_of
-from aligncheck.language.syntax.wording.refused import CALLS, REFUSED_FAMILIES, scope_fault
+from aligncheck.language.syntax.wording.refused import CALLS, REFUSED_FAMILIES, REPEAT, scope_fault
 
 MAX_DIGITS = 40
 MAX_EXPONENT = 40
@@ -454,19 +454,40 @@ class Builder:
         return n.Assign(c[0].text, c[2], span=_over(c))
 
     def invoke(self, c: _Children) -> n.Invoke:
+        name, _, repeat, callee, *_, rounds = c
         arguments = [child for child in c if isinstance(child, n.Argument)]
-        if c[2].text in n.FUNCTIONS or c[2].text in n.GATHERS:
+        if callee.text in n.FUNCTIONS or callee.text in n.GATHERS:
             place = self._source.text.index("=", arguments[0].span.start)
             self._raise(
                 "unexpected-equals",
-                f"`{c[2].text}` is a function: its arguments have no names",
+                f"`{callee.text}` is a function: its arguments have no names",
                 Span(place, place + 1),
                 help="for a comparison write `==`",
             )
         for position, each in enumerate(arguments):
             if each.name in {other.name for other in arguments[:position]}:
                 self._raise("bad-arguments", f"`{each.name}` is given twice", each.span)
-        return n.Invoke(c[0].text, c[2].text, tuple(arguments), span=_over(c))
+        if (repeat is None) != (rounds is None):
+            message = "a call is repeated until a test of what it released holds"
+            self._raise("bad-repeat", message, _over(c), help=f"write `{name.text} = {REPEAT}`")
+        return n.Invoke(name.text, callee.text, tuple(arguments), rounds, span=_over(c))
+
+    def rounds(self, c: _Children) -> n.Rounds:
+        """How often a call is repeated; without a chance to stop it might not end."""
+        _, test, _, _, _, chance, _, _, most, _ = c
+        if chance is None:
+            why = (
+                "it ends only if there is a chance to stop after each round, or the test has one to hold on "
+                "every input, of which there is no proof; the claim is the same for every chance above 0"
+            )
+            self._raise(
+                "bad-repeat",
+                "nothing shows that this ends",
+                _over(c),
+                notes=(why,),
+                help="add `stop with probability E`, where 0 < E <= 1, as `1/1000`",
+            )
+        return n.Rounds(test, chance, most, span=_over(c))
 
     def given(self, c: _Children) -> n.Argument:
         return n.Argument(c[0].text, c[2], span=_over(c))

@@ -462,9 +462,22 @@ class Argument(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds(Node):
+    """`repeat … until test stop with probability chance at most most rounds`: a call that is made, with the
+    same arguments, until `test` holds of what it released. After a round for which it does not, all ends with
+    the probability `chance`, and after the last one of `most` in any case; then nothing is released.
+    """
+
+    test: Expr
+    chance: Expr
+    most: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Invoke(Simple):
     """`name = mechanism(argument = value, …)`: runs a mechanism that `use` names. `name` is what it released;
-    it has this one place where it gets its records.
+    it has this one place where it gets its records. With `rounds` it may run more than once, and what `name`
+    holds is what the last run released, if the test holds of it, or no records.
 
     An argument for `queries` is the name of such a list, or a `Gather` with the function `list`.
     """
@@ -472,6 +485,7 @@ class Invoke(Simple):
     name: str
     mechanism: str
     arguments: tuple[Argument, ...]
+    rounds: Rounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ _BY_PLACE = frozenset(
         *("real", "int", "bool", "vector", "query", "queries"),
         *("sensitivity", "adjacency", "lattice", "range", "default", "where", "same", "as"),
         *("when", "from", "at", "most", "delta", "zcdp"),
+        *("until", "stop", "with", "probability", "rounds"),
     )
 )
 # Keywords at the start of a statement, unless they are being assigned to.
@@ -125,6 +126,9 @@ def _in_context(lexemes: tuple[Lexeme, ...], position: int, choices: Container[s
         return keyword if _is_output(lexemes, position) else lexeme
     if word == "range" and "NAME" in choices:
         return keyword if follower == "LPAR" else lexeme
+    if word == "repeat":
+        called = follower == "NAME" and lexemes[position + 1].text not in _RESERVED
+        return keyword if called and lexemes[position + 2].type == "LPAR" else lexeme
     if word in _BY_FOLLOWER:
         return lexeme if "NAME" in choices and follower in _ASSIGNING else keyword
     if word in _BY_PLACE:

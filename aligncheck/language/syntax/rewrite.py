@@ -37,13 +37,22 @@ def statements(body: Iterable[nodes.Stmt], change: OnStmt) -> tuple[nodes.Stmt, 
     return tuple(one(each) for each in body)
 
 
+def repeated(rounds: nodes.Rounds | None, change: OnExpr) -> nodes.Rounds | None:
+    """What repeats a call, if anything does, with other expressions."""
+    if rounds is None:
+        return None
+    most = None if rounds.most is None else change(rounds.most)
+    return nodes.Rounds(change(rounds.test), change(rounds.chance), most, span=rounds.span)
+
+
 def own(statement: nodes.Stmt, change: OnExpr) -> nodes.Stmt:
     """The statement with other expressions of its own; the blocks inside it stay as they are."""
     match statement:
         case nodes.Assign(value=value):
             return replace(statement, value=change(value))
-        case nodes.Invoke(arguments=arguments):
-            return replace(statement, arguments=tuple(replace(a, value=change(a.value)) for a in arguments))
+        case nodes.Invoke(arguments=arguments, rounds=rounds):
+            given = tuple(replace(a, value=change(a.value)) for a in arguments)
+            return replace(statement, arguments=given, rounds=repeated(rounds, change))
         case nodes.Sample(index=index, args=args):
             index = None if index is None else change(index)
             return replace(statement, index=index, args=tuple(map(change, args)))

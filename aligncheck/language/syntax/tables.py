@@ -194,9 +194,9 @@ class _Tables:
 
     def _stmt(self, stmt: n.Stmt) -> n.Stmt:
         match stmt:
-            case n.Invoke(arguments=arguments):
+            case n.Invoke(arguments=arguments, rounds=rounds):
                 given = tuple(replace(a, value=self._argument(a.value)) for a in arguments)
-                return replace(stmt, arguments=given)
+                return replace(stmt, arguments=given, rounds=rewrite.repeated(rounds, self.expr))
             case n.Sample(name=x, index=n.Call(function=n_cell) as at) if n_cell == CELL:
                 return rewrite.own(replace(stmt, index=self._place(x, self.expr(at))), self.expr)
         return rewrite.own(stmt, self.expr)

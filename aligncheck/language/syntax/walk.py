@@ -179,8 +179,8 @@ def own_expressions(stmt: n.Stmt) -> tuple[n.Expr, ...]:
     match stmt:
         case n.Assign(value=value):
             return (value,)
-        case n.Invoke(arguments=arguments):
-            return tuple(a.value for a in arguments)
+        case n.Invoke(arguments=arguments, rounds=rounds):
+            return (*(a.value for a in arguments), *rounds_of(rounds))
         case n.Sample(index=index, args=args):
             return args if index is None else (index, *args)
         case n.Choose(weights=weights):
@@ -199,6 +199,13 @@ def own_expressions(stmt: n.Stmt) -> tuple[n.Expr, ...]:
             return tuple(f.value for f in fields)
         case n.For() | n.Empty():
             return ()
+
+
+def rounds_of(rounds: n.Rounds | None) -> tuple[n.Expr, ...]:
+    """The expressions of what repeats a call."""
+    if rounds is None:
+        return ()
+    return (rounds.test, rounds.chance, *((rounds.most,) if rounds.most is not None else ()))
 
 
 def has_densities(body: tuple[n.Stmt, ...]) -> bool:

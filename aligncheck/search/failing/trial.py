@@ -18,6 +18,7 @@ import z3
 from aligncheck.effort import Effort
 from aligncheck.kernel.align import Move
 from aligncheck.kernel.answer import Reject
+from aligncheck.kernel.calls import Actual
 from aligncheck.kernel.decide import Kernel
 from aligncheck.kernel.form import well_formed
 from aligncheck.kernel.logic import Decider, Fact, Kind
@@ -196,11 +197,11 @@ class Trial(Kernel):
             path.drawn.append((stmt.name, None if stmt.index is None else path.made[-1][1]))
             path.scaled.append(path.made[-1][2])
 
-    def invoke(self, stmt: n.Invoke, path: Path) -> None:
-        """Remembers the call."""
-        super().invoke(stmt, path)
-        if isinstance(path, Course):
-            path.called.append((stmt.name, path.calls[stmt.name]))
+    def released(self, actual: Actual) -> None:
+        """Remembers what the call, or its last round, released."""
+        super().released(actual)
+        if isinstance(actual.path, Course):
+            actual.path.called.append((actual.stmt.name, actual.path.calls[actual.stmt.name]))
 
     def emit(self, stmt: n.Emit, path: Path) -> None:
         """Remembers the tag."""

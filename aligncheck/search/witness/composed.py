@@ -23,7 +23,7 @@ from aligncheck.search.witness import line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
-from aligncheck.search.witness.line_costs import half_square, product, resolved
+from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import COST, MoreLines
 
 DELTA = n.Name("$delta")
@@ -155,6 +155,7 @@ class _Costs(MoreLines):
             claim = self.uses[stmt.mechanism].claim
             given = {a.name: resolved(a.value, self.defined) for a in stmt.arguments}
             first = resolved(walk.claimed_in(claim)[0 if not isinstance(claim, n.Pure) else -1], given)
+            first = resolved(repeated(first, stmt.rounds), self.defined)
             return half_square(first) if self.squares and not isinstance(claim, n.Concentrated) else first
         if isinstance(stmt, n.Sample) and stmt.family.coin:
             known = walk.names_in(stmt.args[0]) <= self.public | self.drawn.keys()

@@ -144,6 +144,18 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
     )
 
 
+def repeated(claim: n.Expr, rounds: n.Rounds | None) -> n.Expr:
+    """What a call costs whose callee claims so much: more if it is repeated (section 8 of docs/kernel.md)."""
+    if rounds is None:
+        return claim
+    two = n.Number(Fraction(2))
+    twice = product((two, 1), (claim, 1))
+    if rounds.most is None:
+        return twice
+    s = product((rounds.chance, 1), (rounds.most, 1))
+    return n.Binary("+", twice, product((two, 1), (s, -1), (n.Binary("+", two, s), -1)))
+
+
 def half_square(e: n.Expr) -> n.Expr:
     """e²/2, without the roots of what is squared."""
     return product(*((_squared(f), p) for f, p in factors(product((e, 1)), 1)), (n.Number(Fraction(2)), -1))

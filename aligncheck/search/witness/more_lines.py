@@ -328,9 +328,8 @@ class MoreLines(Scans):
         """What a call costs, by the claim of what is called."""
         called = [contract_of(use).mechanism for use in self.spec.uses if use.name == call.mechanism]
         given = {a.name: a.value for a in call.arguments}
-        return [
-            line_costs.resolved(line_costs.resolved(m.most or m.privacy, given), self.defined) for m in called
-        ]
+        claims = [line_costs.resolved(m.most or m.privacy, given) for m in called]
+        return [line_costs.resolved(line_costs.repeated(c, call.rounds), self.defined) for c in claims]
 
     def _unit(self, line: n.Shift, draw: n.Sample) -> Iterator[n.Expr]:
         """What a line costs; with a scale that the program changes, what it costs with each of them."""

@@ -13,7 +13,7 @@ from aligncheck.kernel.witness import own
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.search.witness.line_costs import costs_of, definitions, moved_at_most, resolved
+from aligncheck.search.witness.line_costs import costs_of, definitions, moved_at_most, repeated, resolved
 from aligncheck.search.witness.totals import Amount, added, total
 
 MANY = 64
@@ -226,14 +226,14 @@ class Stretches:
                         else (n.Binary("+", n.Name(x), ONE) if way.origin >= 0 else ONE)
                     )
                 return replace(way, values=values, tags=(*way.tags, tag))
-            case n.Invoke(mechanism=called, arguments=arguments):
+            case n.Invoke(mechanism=called, arguments=arguments, rounds=rounds):
                 use = next((u for u in self.spec.uses if u.name == called), None)
                 contract = None if use is None else use.contract
                 if contract is None:
                     return way
                 given = {a.name: resolved(a.value, way.values) for a in arguments}
-                claim = contract.mechanism.most or contract.mechanism.privacy
-                cost = (total(resolved(claim, given)),)
+                claim = resolved(contract.mechanism.most or contract.mechanism.privacy, given)
+                cost = (total(resolved(repeated(claim, rounds), way.values)),)
                 return replace(way, spent=_sums(way.spent, cost), since=_sums(way.since, cost))
             case n.If() | n.Repeat() | n.Sampling() | n.Empty():
                 return way

@@ -17,13 +17,7 @@ from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
-from aligncheck.language.syntax.wording.refused import (
-    JOINT,
-    REFUSED_STATEMENTS,
-    REPEAT,
-    delta_fault,
-    scope_fault,
-)
+from aligncheck.language.syntax.wording.refused import JOINT, REFUSED_STATEMENTS, delta_fault, scope_fault
 
 _HEADERS = ("if", "elif", "else", "for", "while", "case", "otherwise")
 _OPENERS = {
@@ -920,8 +914,9 @@ def _two_operands(stop: _Stop) -> SpecError | None:
     if stop.got.type not in ("NAME", "NUMBER", "LPAR", "LSQB", "NOT", "TRUE", "FALSE", "OUT"):
         return None
     other = stop.written(stop.got)
-    if previous.text == "repeat":
-        return scope_fault(stop.source, stop.written(previous), REPEAT, previous.span)
+    if {"WITH", "PROBABILITY", "STOP", "ROUNDS"} & stop.expected:
+        advice = "write `until TEST stop with probability E`, and `at most E rounds` after it if need be"
+        return stop.fault("bad-repeat", "what ends the rounds is said in other words", help=advice)
     if other in ("then", "do") and stop.first in _HEADERS:
         return stop.fault("missing-colon", f"there is no `{other}`", help=f"write `{_OPENERS[stop.first]}`")
     if other in _WORDED:

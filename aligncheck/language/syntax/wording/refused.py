@@ -54,18 +54,18 @@ OUTPUT_BOUND = (
     "the most that any output costs cannot depend on the output",
     "write a bound over the public inputs",
 )
+REPEAT = "repeat MECHANISM(…) until TEST stop with probability E"
+"""A call that is made until what it released passes a test; see `Rounds`."""
 REDRAW = (
     "noise that is drawn again until it fits has another distribution than the one that is written down",
-    "draw once and `clip` what is released",
-)
-REPEAT = (
-    "a call that is made until a test of what it released holds costs twice its claim (Liu and Talwar 2019): "
-    "that is no alignment, and there is no rule for it yet",
-    "call it a fixed number of times, at its claim each (`for i in range(k):`), or test answers one by one, "
-    "as `above_threshold.dp` does",
+    "draw once and `clip` what is released; or let a mechanism of its own release the draw, and repeat that: "
+    f"`a = {REPEAT}`, at twice its claim",
 )
 REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
-    "repeat": REPEAT,
+    "repeat": (
+        "what is repeated is a call, and what its last run released gets a name",
+        f"write `a = {REPEAT}`; any other loop begins with `for` or `while`",
+    ),
     **dict.fromkeys(
         ("assume", "trust", "assert", "axiom", "require", "requires"),
         (
