@@ -2385,6 +2385,38 @@ PAIRS: tuple[Pair, ...] = (
         ("cost",),
     ),
     Pair(
+        "moved_by_more_than_a_stair",
+        2,
+        spec("eta ~ Staircase(eps, {}, 1/2)", "emit done(v = x + eta)", align="eta += x - x'"),
+        "1",
+        "3/4",
+        ("support",),
+    ),
+    Pair(
+        "moved_by_a_part_of_a_stair",
+        2,
+        spec("eta ~ {}, 1/2)", "emit done(v = x + eta)", align="eta += x - x'"),
+        "Staircase(eps, 1",
+        "Staircase(2*eps, 2",
+        ("cost",),
+    ),
+    Pair(
+        "a_stair_without_a_lower_part",
+        2,
+        spec("eta ~ Staircase(eps, 1, {})", "emit done(v = x + eta)", align="eta += x - x'"),
+        "1/2",
+        "1",
+        ("scales",),
+    ),
+    Pair(
+        "stairs_exchanged",
+        13,
+        spec("a ~ {})", "b ~ {})", "emit w(v = a + b)", align="a = b\n  b = a"),
+        "Lap(1/eps",
+        "Staircase(eps, 1, 1/2",
+        ("language",),
+    ),
+    Pair(
         "a_gap_that_is_almost_never_0",
         4,
         spec(

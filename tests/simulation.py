@@ -83,6 +83,11 @@ def noise_from(chance: random.Random) -> Noise:
                 return drawn * site.args[1]
             case nodes.Family.CAUCHY:
                 return Fraction(scale * math.tan(math.pi * (chance.random() - 0.5)))
+            case nodes.Family.STAIRCASE:
+                width, gamma = map(approximate, site.args[1:])
+                low = chance.random() * (gamma + (1 - gamma) * math.exp(-scale)) > gamma
+                part = gamma + (1 - gamma) * chance.random() if low else gamma * chance.random()
+                return Fraction(chance.choice((-1, 1)) * width * (geometric(scale) + part))
             case nodes.Family.LOGISTIC:
                 odds = chance.random()
                 return Fraction(scale * (math.log(odds) - math.log1p(-odds)))

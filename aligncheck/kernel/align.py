@@ -19,7 +19,7 @@ from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
 from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
 from aligncheck.kernel.witness import own
-from aligncheck.language.families import Family, Moves
+from aligncheck.language.families import Family, Moves, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
@@ -259,7 +259,8 @@ class Aligner(Sets):
         refused = {
             "beside the one-to-one route": self.general,
             "in a claim in δ or ρ": self.averaged,
-            f"where it is {stmt.family.value} noise": stmt.family.row.moves is not Moves.BOTH,
+            f"where it is {stmt.family.value} noise": stmt.family.row.moves is not Moves.BOTH
+            or stmt.family.row.slope is Slope.STAIRS,
             "where it is a coin": stmt.family.coin and not flips,
         }
         for why in (why for why, holds in refused.items() if new and holds):

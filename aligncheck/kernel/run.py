@@ -19,7 +19,7 @@ from aligncheck.kernel.density import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term, both, either, real, same
+from aligncheck.kernel.terms import Term, absolute, both, either, real, same
 from aligncheck.kernel.witness import RECORDS, own
 from aligncheck.language.families import Family, Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
@@ -228,8 +228,11 @@ class Runner(Choosing):
             text = f"the aligned {x} is {'0 or 1' if stmt.family.coin else 'not negative'}"
             path.oblige("support", place, text, _in_support(stmt.family, image))
         self._moved_as_it_may(stmt, shift, path)
-        pay = (stmt, at, moves, rate, path)
-        cost = self._tossed(stmt, one, image, rate) if stmt.family.coin else self.charged(*pay)
+        if stmt.family.row.slope is Slope.STAIRS:
+            cost = self._climbed(stmt, shift, rate, path)
+        else:
+            pay = (stmt, at, moves, rate, path)
+            cost = self._tossed(stmt, one, image, rate) if stmt.family.coin else self.charged(*pay)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[own("least", x)] = z3.If(either(least == upto, at < least), at, least)
         path.ghosts[own("drawn", x)] = z3.If(at >= upto, at + 1, upto)
@@ -277,11 +280,24 @@ class Runner(Choosing):
                     text = f"{stmt.family.value} takes a probability of the form 1 - exp(-a)"
                     raise Reject("language", place, text)
                 return (-rest.arg(0), unit), step
+            case Slope.STAIRS:
+                self.prove(path, "scales", place, f"the third argument of {x} is below 1", args[2][0] < 1)
+                return (args[0][0], args[1][0]), step
             case Slope.SIGMA:
                 if not self.concentrated:
                     text = "costs no ε, but ρ, in a claim of `zcdp` or `delta`"
                     raise Reject("support", place, f"a move of {stmt.family.value} noise {text}")
                 return (unit, args[0][0]), step
+
+    def _climbed(self, stmt: n.Sample, shift: Term, stair: Rate, path: Path) -> Term:
+        """What a move of staircase noise by at most its width costs: ε, and nothing where it stays. That is
+        ε²/2 of ρ, as it may be moved both ways (Bun and Steinke 2016, Proposition 3.3).
+        """
+        eps, width = stair
+        path.oblige("support", stmt.span, f"{stmt.name} moves by a stair at most", absolute(shift) <= width)
+        self.counted(stmt.name, stmt.span, None)
+        cost = self.square(eps) / 2 if self.concentrated else eps
+        return z3.If(shift == 0, self.symbols.none, cost)
 
     def _tossed(self, stmt: n.Sample, one: Term, image: Term, chances: Rate) -> Term:
         """What a coin costs: ln f(b; p)/f(b'; p') for the b' that b becomes and the p' of D', exactly, where

@@ -22,6 +22,8 @@ class Slope(Enum):
     CHANCE: 0 < p < 1, and ln f(x)/f(y) <= -ln(1 - p) |x - y|.
     SIGMA: σ > 0, and ln f(x)/f(y) has no such bound. The Rényi divergence of any order α > 1 between f and f
     moved by d (on a lattice: by a multiple of its step) is at most αd²/(2σ²): a move costs d²/(2σ²) of ρ.
+    STAIRS: ε > 0, and ln f(x)/f(y) <= ε where |x - y| <= w; w > 0 is the second argument. The third is less
+    than 1, and positive.
     ODDS: 0 < p < 1, and f(1) = p, f(0) = 1 - p. It costs ln f(x)/f'(y), exactly, where f' is f with the p of
     D', which may be another.
 
@@ -31,12 +33,15 @@ class Slope(Enum):
     SCALE = "scale"
     CHANCE = "chance"
     SIGMA = "sigma"
+    STAIRS = "stairs"
     ODDS = "odds"
 
     @property
-    def argument(self) -> str:
-        """What the first argument is called."""
-        return "p" if self in (Slope.CHANCE, Slope.ODDS) else self.value
+    def arguments(self) -> tuple[str, ...]:
+        """What the arguments are called, but for a step."""
+        if self is Slope.STAIRS:
+            return ("eps", "width", "gamma")
+        return ("p",) if self in (Slope.CHANCE, Slope.ODDS) else (self.value,)
 
 
 class Moves(Enum):
@@ -73,8 +78,9 @@ class FamilyRow:
         sampler: the method of a `runtime.noise.Noise` that draws one; with an `s` at its end, several.
         twin: the word of the family that it is on a lattice, with the step as one argument more; None where
             it is on one already, or where there is none.
-        tail: P(X > x) for scale 1, on numbers with the methods of `flint.arb`; None: the density is
-            proportional to exp(-|x|/scale) on the support, which integrates in closed form.
+        tail: P(X > x) for scale 1 (for stairs: for width 1, by x, ε and γ), on numbers with the methods of
+            `flint.arb`; None: the density is proportional to exp(-|x|/scale) on the support, which integrates
+            in closed form.
         moves: which way it may be moved.
         bounded: it is never more than its scale.
         max_stable: the greatest of several draws, each with a number u added, is such noise as well; which it
@@ -88,10 +94,20 @@ class FamilyRow:
     one_sided: bool
     sampler: str
     twin: str | None = None
-    tail: Callable[[Any], Any] | None = None
+    tail: Callable[..., Any] | None = None
     moves: Moves = Moves.BOTH
     bounded: bool = False
     max_stable: bool = False
+
+
+def _above_on_stairs(x: Any, eps: Any, gamma: Any) -> Any:
+    """P(X > x): exp(-ε) as much as for x - 1, where x >= 1, and falling on two straight lines from 0 to 1."""
+    size, fall = abs(x), (-eps).exp()
+    stairs = size.floor()
+    rest = size - stairs
+    gone = (rest.min(gamma) + fall * (rest - gamma).max(0)) / (gamma + fall * (1 - gamma))
+    above = (-eps * stairs).exp() * (1 - (1 - fall) * gone) / 2
+    return above if x >= 0 else 1 - above if x < 0 else above.union(1 - above)
 
 
 class Family(Enum):
@@ -159,6 +175,16 @@ class Family(Enum):
     )
     """f(x) = 1/s from 0 to s: a draw that stays costs nothing, one that is moved may leave the support."""
 
+    STAIRCASE = FamilyRow(
+        "Staircase", (), Slope.STAIRS, Lattice.NONE, False, "staircase", tail=_above_on_stairs
+    )
+    """f(x) = c exp(-kε), where k counts which of γw, (1 + γ)w, (2 + γ)w, … are at most |x|; c is positive.
+
+    Its slope: where |x - y| <= w, of these numbers at most as many as up to |x| + w are up to |y|, one more
+    than up to |x|: f(y) >= f(|x| + w) = exp(-ε) f(x) (Geng and Viswanath, *The optimal mechanism in
+    differential privacy*, ISIT 2014). It does not rise with |x|, so it is no less nearer to 0.
+    """
+
     GAUSSIAN = FamilyRow(
         "Gauss",
         ("Gaussian",),
@@ -205,7 +231,7 @@ class Family(Enum):
     @property
     def arguments(self) -> tuple[str, ...]:
         """What its arguments are called, in order."""
-        return (self.row.slope.argument, *(("step",) if self.stepped else ()))
+        return (*self.row.slope.arguments, *(("step",) if self.stepped else ()))
 
     @property
     def one_sided(self) -> bool:
@@ -225,7 +251,7 @@ class Family(Enum):
     @property
     def exponential(self) -> bool:
         """Whether the density (the masses) is proportional to exp(-|x|/scale) on the support."""
-        return self.row.tail is None and self.row.slope not in (Slope.SIGMA, Slope.ODDS)
+        return self.row.tail is None and self.row.slope in (Slope.SCALE, Slope.CHANCE)
 
     @property
     def coin(self) -> bool:

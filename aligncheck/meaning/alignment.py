@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
-from aligncheck.language.families import Moves
+from aligncheck.language.families import Moves, Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
@@ -742,6 +742,8 @@ def _draw_cost(draw: Draw, shift: Number, renewed: bool) -> Number:
     """
     if exact.sign(shift) == 0:
         return ZERO
+    if draw.family.row.slope is Slope.STAIRS:
+        return exact.negative(draw.args[0]) if renewed else draw.args[0]
     if renewed:
         rate = rate_of(draw.family, draw.args)
         if draw.family.row.moves is Moves.UP:  # see `Family.GUMBEL`

@@ -1069,6 +1069,10 @@ def _bad_scale(family: Family, args: tuple[Number, ...]) -> str | None:
             if exact.sign(p) > 0 and exact.compare(p, ONE) < 0:
                 return None
             return f"the success probability is {p}, which is not between 0 and 1"
+        case Slope.STAIRS:
+            if exact.compare(args[2], ONE) >= 0:
+                return f"the {family.arguments[2]} is {args[2]}, which is not below 1"
+            return _not_positive(family.arguments, args)
 
 
 def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | None:
@@ -1079,12 +1083,14 @@ def _not_positive(names: tuple[str, ...], args: tuple[Number, ...]) -> str | Non
 
 
 def rate_of(family: Family, args: tuple[Number, ...]) -> Number:
-    """1/α: the cost of a shift by 1 (condition iii, see `Slope`)."""
+    """1/α: the cost of a shift by 1 (condition iii, see `Slope`); of stairs ε/width."""
     match family.row.slope:
         case Slope.SCALE | Slope.SIGMA:
             return exact.divide(ONE, args[0])
         case Slope.CHANCE:
             return exact.negative(exact.ln(exact.subtract(ONE, args[0])))
+        case Slope.STAIRS:
+            return exact.divide(args[0], args[1])
         case Slope.ODDS:
             return exact.absolute(exact.ln(exact.divide(args[0], exact.subtract(ONE, args[0]))))
 
@@ -1099,6 +1105,10 @@ def moved_at_no_price(draw: Draw, value: Number) -> str | None:
     way = exact.compare(value, draw.value)
     if way and draw.family.row.slope is Slope.SIGMA:
         return "the density of Gaussian noise falls faster and faster: a move costs ρ, and no ε"
+    if draw.family.row.slope is Slope.STAIRS:
+        moved = exact.absolute(exact.subtract(value, draw.value))
+        far = exact.compare(moved, draw.args[1]) > 0
+        return f"`{draw.family.value}` noise is moved by its width at most" if far else None
     match draw.family.row.moves:
         case Moves.BOTH:
             return None

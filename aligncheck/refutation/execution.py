@@ -310,8 +310,9 @@ class Execution:
             state.frame.draws[key] = self._tossed(state, key, args[0])
             return
         rate = _rate(statement.family, args) * step
+        more = (args[0], args[2]) if statement.family.row.slope is Slope.STAIRS else ()
         variable = len(state.known.noises)
-        state.known.noises.append(symbolic.NoiseLaw(*key, statement.family, rate, statement.span))
+        state.known.noises.append(symbolic.NoiseLaw(*key, statement.family, rate, statement.span, more=more))
         state.frame.draws[key] = symbolic.Affine({variable: 1 if step == 1 else step}, fmpq(0))
 
     def _tossed(self, state: PartialPath, key: tuple[str, int | None], p: Real) -> fmpq:
@@ -498,6 +499,10 @@ def _rate(family: Family, args: list[Any]) -> Any:
             if sign(args[0] - 1) >= 0:
                 raise Faulted
             return -irrationals.apply("ln", 1 - args[0])
+        case Slope.STAIRS:
+            if sign(args[2] - 1) >= 0:
+                raise Faulted
+            return 1 / args[1]
         case Slope.ODDS:
             raise InternalError("a coin has no rate")
 

@@ -17,7 +17,7 @@ from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.refutation.elimination import Form, scaled, simple
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.irrationals import Real, ceiling, floor, sign
+from aligncheck.refutation.irrationals import Real, ceiling, floor, sign, to_ball
 
 Interval: TypeAlias = tuple[Real | None, Real | None]
 
@@ -171,7 +171,8 @@ class CallFrame:
 class NoiseLaw:
     """One noise variable. `rate` is 1/scale; lattice noise counts steps, and its `rate` is per step.
 
-    For a logistic variable `location`, `scale` and `low` are given instead.
+    For a logistic variable `location`, `scale` and `low` are given instead. `more`: what a tail depends on
+    besides.
     """
 
     name: str
@@ -181,6 +182,7 @@ class NoiseLaw:
     span: Any = field(compare=False)
     location: Real | None = None
     low: Real | None = None
+    more: tuple[Real, ...] = ()
 
     @property
     def alone(self) -> bool:
@@ -190,7 +192,7 @@ class NoiseLaw:
     def tail(self, x: Any) -> Any:
         """P(the number is above x) in scales from its location, of such noise."""
         known = None if self.family is None else self.family.row.tail
-        return 1 / (1 + x.exp()) if known is None else known(x)
+        return 1 / (1 + x.exp()) if known is None else known(x, *map(to_ball, self.more))
 
     @property
     def lattice(self) -> bool:

@@ -114,7 +114,8 @@ PAGES: dict[Condition, Page] = {
         "density falls faster than any exponential, no multiple covers a shift either.",
         rule="Lemma 1, condition iv, with Definition 5.1 of the dissertation version. For `Exp`, "
         "`Geo` and `DExp` the new value must not be negative; for `Geo`, `DLap` and `DExp` the shift "
-        "must be a multiple of the step; `Gumbel` noise is moved up only, `Uniform` noise never; a coin "
+        "must be a multiple of the step; `Gumbel` noise is moved up only, `Uniform` noise never, "
+        "`Staircase` noise by its width at most; a coin "
         "is 0 or 1, and is turned over by `b = 1 - b`.",
         failure="xi[i] ~ Exp(1/eps)\n\nalign\n  xi[i] += q[i] - q'[i]",
         what_fails="If the answer is larger on D', the shift is negative, and a small draw would become "

@@ -18,9 +18,9 @@ from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.gaussian import DiscreteGaussian
-from aligncheck.runtime.noise import chance
+from aligncheck.runtime.noise import chance, on_stairs
 from aligncheck.runtime.reals import Real, Step
-from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests
+from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests, common_step
 from aligncheck.runtime.thresholds import Power, Threshold, event_of
 
 if TYPE_CHECKING:
@@ -296,6 +296,7 @@ class LatticeNoise(_ExactNoise):
     cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
     gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
     logistic, logistics, logistic_at = [_no_lattice("logistic noise")] * 3
+    staircase, staircases = [_no_lattice("staircase noise")] * 2
 
 
 class RefinedNoise(_ExactNoise):
@@ -360,6 +361,14 @@ class RefinedNoise(_ExactNoise):
         drawn = RefinedNumber(whole, _unit(scale), {(cauchy.UniformRests({0: first}, self._bits), 0): 1})
         return -drawn if below(2, self._bits) else drawn
 
+    def staircase(self, eps: Real, width: Real, gamma: Real) -> Any:
+        all_of_it = rational(width, "a width")
+        high = rational(gamma, "gamma") * all_of_it
+        unit = common_step(high, all_of_it - high)  # the same for each draw
+        start, length = (int(end / unit) for end in on_stairs(self, eps, width, gamma))
+        size = RefinedNumber(start, unit, {(cauchy.UniformRests({}, self._bits), 0): length})
+        return -size if below(2, self._bits) else size
+
     def gumbel(self, scale: Real) -> Any:
         return logistic.gumbel(self._bits) * _unit(scale)
 
@@ -400,6 +409,9 @@ class RefinedNoise(_ExactNoise):
 
     def logistics(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.logistic(scale) for _ in range(count)])
+
+    def staircases(self, eps: Real, width: Real, gamma: Real, count: int) -> Sequence[Any]:
+        return _together([self.staircase(eps, width, gamma) for _ in range(count)])
 
     def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
         return _together([self.gumbel(scale) for _ in range(count)])

@@ -69,6 +69,11 @@ class Noise(Protocol):
     def logistic(self, scale: Real) -> Real:
         """Density exp(-z) / (scale (1 + exp(-z))^2) with z = x/scale on the reals."""
 
+    def staircase(self, eps: Real, width: Real, gamma: Real) -> Real:
+        """Density proportional to exp(-eps k), where k counts how many of width * gamma, width * (1 + gamma),
+        width * (2 + gamma), … are at most |x|.
+        """
+
     def uniform(self, scale: Real) -> Real:
         """Density 1 / scale from 0 to the scale."""
 
@@ -120,6 +125,9 @@ class Noise(Protocol):
     def logistics(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `logistic`, in order."""
 
+    def staircases(self, eps: Real, width: Real, gamma: Real, count: int) -> Sequence[Real]:
+        """`count` draws of `staircase`, in order."""
+
     def uniforms(self, scale: Real, count: int) -> Sequence[Real]:
         """`count` draws of `uniform`, in order."""
 
@@ -161,6 +169,18 @@ def chance(p: Real) -> Real:
     return p
 
 
+def on_stairs(noise: Noise, eps: Real, width: Real, gamma: Real) -> tuple[Real, Real]:
+    """The size of a draw of staircase noise: where the interval begins in which it is uniform, and how long
+    that is (Geng and Viswanath 2014, Algorithm 1).
+    """
+    if not 0 < gamma < 1:
+        raise NumericError("the higher part of a stair is less than all of it")
+    stairs = noise.geometric_of_rate(eps)
+    if noise.weighted_choice([(0, gamma, 0), (1, 1 - gamma, -eps)]):
+        return (stairs + gamma) * width, (1 - gamma) * width
+    return stairs * width, gamma * width
+
+
 class OneByOne:
     """Of a `Noise` that draws several as it draws one, one after the other; its draws are plain numbers."""
 
@@ -169,7 +189,7 @@ class OneByOne:
         return function
 
     laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
-    logistics = _several("logistic")
+    logistics, staircases = map(_several, ("logistic", "staircase"))
     gaussians, gumbels, uniforms = map(_several, ("gaussian", "gumbel", "uniform"))
     bernoullis, bernoullis_of_log_odds = map(_several, ("bernoulli", "bernoulli_of_log_odds"))
     geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
@@ -234,6 +254,11 @@ class FloatingNoise(OneByOne):
 
     def gumbel(self, scale: Real) -> float:
         return -math.log(self._positive_exponential()) * at_least(scale)
+
+    def staircase(self, eps: Real, width: Real, gamma: Real) -> float:
+        start, length = on_stairs(self, eps, width, gamma)
+        size = to_float(start) + self.uniform(length)
+        return size if self._bits.getrandbits(1) else -size
 
     def uniform(self, scale: Real) -> float:
         return self._bits.getrandbits(53) * 2.0**-53 * at_least(scale)
@@ -386,6 +411,9 @@ class RecordedNoise(OneByOne):
 
     def gumbel(self, scale: Real) -> Real:
         return self._next("Gumbel", scale)
+
+    def staircase(self, eps: Real, width: Real, gamma: Real) -> Real:
+        return self._next("Staircase", eps, width, gamma)
 
     def uniform(self, scale: Real) -> Real:
         return self._next("Uniform", scale)

@@ -207,6 +207,8 @@ class Programs:
             case Family.BERNOULLI:
                 odds = n.Binary("/", num(1), n.Binary("+", num(1), n.Call("exp", (n.Name(self.real),))))
                 args = (n.Conditional(n.Compare(">", n.Name(self.real), num(0)), odds, num(Fraction(1, 3))),)
+            case Family.STAIRCASE:
+                args = (num(Fraction(2, 3)), scale, num(Fraction(1, 3)))
             case Family.DISCRETE_LAPLACE | Family.DISCRETE_EXPONENTIAL | Family.DISCRETE_GAUSSIAN:
                 args = (scale, self.rng.choice([num(1), num(2), num(Fraction(1, 2))]))
             case _:

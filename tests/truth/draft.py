@@ -62,8 +62,10 @@ class Draft:
             else f"{scale.numerator}/({scale.denominator}*eps)"
         )
         if self.continuous:
-            both_ways = "Logistic" if self.likely(0.2) else "Lap"
-            return f"{'Exp' if one_sided else both_ways}({text})"
+            if one_sided or self.likely(0.6):
+                return f"{'Exp' if one_sided else 'Lap'}({text})"
+            gamma = self.chance.choice(("1/4", "1/2", "2/3"))
+            return f"Logistic({text})" if self.likely(0.5) else f"Staircase({share}*eps, {most}, {gamma})"
         if one_sided and self.likely(0.3):
             return f"Geo(1 - exp(-({1 / scale}*eps)))"
         return f"{'DExp' if one_sided else 'DLap'}({text})"

@@ -270,8 +270,12 @@ def _one_of(pattern: str, put: Callable[[re.Match[str], Random], str], text: str
 
 
 def _scale(text: str, chance: Random) -> str:
-    """Half the noise, or twice."""
+    """Half the noise, or twice; stairs that are twice as high, or half as wide."""
     factor = chance.choice(("1/2", "1/2", "2"))
+    if "Staircase" in text and chance.random() < 0.5:
+        other = chance.choice(("2*({}), {}", "{}, ({})/2"))
+        pattern = r"(Staircase\()([^,\n]*), ([^,\n]*)"
+        return _one_of(pattern, lambda m, _: m[1] + other.format(m[2], m[3]), text, chance)
     return _one_of(
         r"(DLap|Lap|DExp|Exp|Logistic)\(([^~\n]*)\)$", lambda m, _: f"{m[1]}({factor}*({m[2]}))", text, chance
     )

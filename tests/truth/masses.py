@@ -1,7 +1,7 @@
 """The probabilities of ranges of noise, in closed form and enclosed (ball arithmetic, 100 bits).
 
 A draw is a whole number K times a step; for continuous noise it is K cells of a fixed width and a remainder
-within the cell. K has a geometric law, but for logistic noise.
+within the cell. K has a geometric law, but for logistic and staircase noise.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ class Shape(Enum):
     LINE = "continuous, on both sides of 0"
     LINE_FROM_ZERO = "continuous, from 0 on"
     LOGISTIC = "continuous, logistic"
+    STAIRS = "continuous, staircase"
 
     @property
     def continuous(self) -> bool:
-        return self in (Shape.LINE, Shape.LINE_FROM_ZERO, Shape.LOGISTIC)
+        return self in (Shape.LINE, Shape.LINE_FROM_ZERO, Shape.LOGISTIC, Shape.STAIRS)
 
     @property
     def whole(self) -> Cell:
@@ -46,12 +47,14 @@ class Shape(Enum):
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
     """The distribution of a draw: `rate` is how much ln P falls from one K to the next (at the most, if it is
-    logistic). There is one object for each (`law_of`).
+    logistic; on stairs, from one to the next: `stairs` is their width, and that of the higher part of each).
+    There is one object for each (`law_of`).
     """
 
     shape: Shape
     rate: Fraction
     step: Number
+    stairs: tuple[Number, Number] | None = None
 
     def range_of(self, cell: Cell, noise: int) -> Number | Range:
         """What the draw can be in a cell."""
@@ -68,6 +71,12 @@ def law_of(shape: Shape, scale: Number, step: Number) -> Law:
     return Law(shape, Fraction(step) / scale, step)
 
 
+@cache
+def law_on_stairs(eps: Number, width: Number, gamma: Number, step: Number) -> Law:
+    """The law of staircase noise, by cells of the width `step`."""
+    return Law(Shape.STAIRS, Fraction(eps), step, (width, width * gamma))
+
+
 def ball(x: Number) -> Ball:
     """An exact number as a ball."""
     return arb(x.numerator) / arb(x.denominator)
@@ -80,6 +89,10 @@ def mass(law: Law, cell: Cell) -> tuple[Ball, float]:
     t = ball(law.rate)
     if law.shape is Shape.LOGISTIC:
         total = _logistic(t, *((low, high) if high >= 0 else (-high - 1, -low - 1)))
+        return total, float(total)
+    if law.shape is Shape.STAIRS:
+        ends = [k if abs(k) == inf else int(k) * law.step for k in (low, high + 1)]
+        total = sum((_on_stairs(law, max(a, 0), b) for a, b in (ends, [-ends[1], -ends[0]]) if b > 0), arb(0))
         return total, float(total)
     total = arb(0)
     if high >= 0:
@@ -110,6 +123,20 @@ def _logistic(t: Ball, low: float, high: float) -> Ball:
     return above[0] - above[1]
 
 
+def _on_stairs(law: Law, low: Any, high: Any) -> Ball:
+    """P(low <= X < high) for 0 <= low < high: the area below the stairs, one by one, and the whole rest."""
+    assert law.stairs is not None
+    (width, part), fall = law.stairs, (-ball(law.rate)).exp()
+    first, area = floor(low / width), arb(0)
+    last = first + 1 if high == inf else floor(high / width) + 1
+    for k in range(first, last):
+        middle = k * width + part
+        for a, b, height in ((k * width, middle, fall**k), (middle, (k + 1) * width, fall ** (k + 1))):
+            area += ball(Fraction(max(min(b, high) - max(a, low), 0))) * height
+    whole = (ball(Fraction(part)) + ball(Fraction(width - part)) * fall) / (1 - fall)
+    return (area + (fall**last * whole if high == inf else 0)) / (2 * whole)
+
+
 def halves(law: Law, cell: Cell, at: Number | None) -> tuple[Cell, Cell]:
     """A cell in two parts; if possible, they part at `at`."""
     low, high = cell
@@ -119,7 +146,7 @@ def halves(law: Law, cell: Cell, at: Number | None) -> tuple[Cell, Cell]:
             k -= 1
         if low <= k < high:
             return (low, k), (k + 1, high)
-    half_life = max(1, round(0.7 / float(law.rate)))
+    half_life = max(1, round(0.7 / float(law.rate * (law.step / law.stairs[0] if law.stairs else 1))))
     if low == -inf:
         k = -1 if high == inf else int(high) - half_life
     elif high == inf:

@@ -28,7 +28,7 @@ from intervals import (
     settled,
     subtract,
 )
-from masses import Cell, Law, Shape, law_of
+from masses import Cell, Law, Shape, law_of, law_on_stairs
 
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -241,6 +241,9 @@ class Program:
             n.Family.DISCRETE_LAPLACE: Shape.LATTICE,
             n.Family.DISCRETE_EXPONENTIAL: Shape.LATTICE_FROM_ZERO,
         }
+        if s.family is n.Family.STAIRCASE:
+            each = [self._expr(arg) for arg in s.args]
+            return lambda frame: law_on_stairs(*(_plain(_positive(e(frame))) for e in each), WIDTH)
         if s.family not in shapes:
             raise Unsupported("noise without such a shape")
         shape = shapes[s.family]

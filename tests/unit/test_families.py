@@ -72,6 +72,26 @@ def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> 
             assert steep[~up].max() > 10 * slope
 
 
+def stairs(eps: float, width: float, gamma: float) -> list[tuple[float, float, float]]:
+    """The ends and the density of the intervals from 0 on, as Geng and Viswanath write them."""
+    b = math.exp(-eps)
+    high = (1 - b) / (2 * width * (gamma + b * (1 - gamma)))
+    each = ([(k, k + gamma, high * b**k), (k + gamma, k + 1, high * b ** (k + 1))] for k in range(80))
+    return [(low * width, top * width, density) for pair in each for low, top, density in pair]
+
+
+def test_a_move_on_stairs_by_at_most_their_width_costs_epsilon() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(6):
+        eps, width, gamma = rng.uniform(0.5, 3), rng.uniform(0.2, 6), rng.uniform(0.05, 0.95)
+        lows, tops, densities = map(np.array, zip(*stairs(eps, width, gamma), strict=True))
+        assert 2 * ((tops - lows) * densities).sum() == pytest.approx(1)
+        x = rng.uniform(-8, 8, 4000) * width
+        y = x + rng.uniform(-1, 1, 4000) * width
+        log_x, log_y = (np.log(densities[np.searchsorted(lows, abs(z), "right") - 1]) for z in (x, y))
+        assert (log_x - log_y).max() == pytest.approx(eps)
+
+
 @pytest.mark.parametrize("order", [1.5, 4.0])
 @pytest.mark.parametrize("family", SQUARED, ids=lambda family: family.value)
 def test_divergences_are_those_of_a_price_in_squares(family: Family, order: float) -> None:
@@ -135,10 +155,21 @@ ENDS = (-20.0, -3.0, -1.5, -0.7, -0.2, 0.0, 0.1, 0.5, 1.25, 2.0, 2.5, 4.0, 50.0)
 TAILED = [family for family in Family if family.row.tail is not None]
 
 
+EPS, GAMMA = Fraction(2, 3), Fraction(1, 3)
+
+
+def args_of(family: Family, scale: Fraction) -> tuple[Fraction, ...]:
+    return (EPS, scale, GAMMA) if family is Family.STAIRCASE else (scale,)
+
+
+def draws(noise: Noise, family: Family, scale: Fraction, count: int) -> Any:
+    return getattr(noise, f"{family.row.sampler}s")(*args_of(family, scale), count)
+
+
 def above(x: float, family: Family) -> float:
     tail = family.row.tail
     assert tail is not None
-    return float(tail(arb(x)))
+    return float(tail(arb(x), *((arb(2) / 3, arb(1) / 3) if family is Family.STAIRCASE else ())))
 
 
 def of_intervals(family: Family) -> dict[Hashable, float]:
@@ -148,8 +179,16 @@ def of_intervals(family: Family) -> dict[Hashable, float]:
 
 def test_tails() -> None:
     laws = (stats.cauchy, stats.gumbel_r, stats.logistic, stats.uniform, stats.norm)
-    for family, law in zip(TAILED, laws, strict=True):
+    for family, law in zip([f for f in TAILED if f is not Family.STAIRCASE], laws, strict=True):
         assert [above(x, family) for x in ENDS] == pytest.approx(law.sf(ENDS))
+    lows, tops, densities = map(np.array, zip(*stairs(float(EPS), 1, float(GAMMA)), strict=True))
+    for x in ENDS:
+        beyond = (np.maximum(tops - np.maximum(lows, abs(x)), 0) * densities).sum()
+        assert above(x, Family.STAIRCASE) == pytest.approx(beyond if x > 0 else 1 - beyond)
+    tail = Family.STAIRCASE.row.tail
+    assert tail is not None
+    astride = tail(arb(0, 0.25), arb(2) / 3, arb(1) / 3)  # a ball holds what it does for each number in it
+    assert all(astride.contains(tail(arb(x), arb(2) / 3, arb(1) / 3)) for x in (-0.25, 0, 0.25))
 
 
 @pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
@@ -158,26 +197,26 @@ def test_refined_noise_with_a_tail(scale: Fraction, family: Family) -> None:
     """Compared exactly, singly and as a vector; some digits are drawn for that."""
     noise = RefinedNoise(Fraction(1, 8), SeededBits(5))
     count = 1000 if family in (Family.GUMBEL, Family.LOGISTIC) else 4000
-    drawn = getattr(noise, f"{family.row.sampler}s")(scale, count // 2)
+    drawn = draws(noise, family, scale, count // 2)
     counted = sum((vector(drawn) > Fraction(end) * scale).astype(int) for end in ENDS)
-    singly = [getattr(noise, family.row.sampler)(scale) for _ in range(count // 2)]
+    singly = [getattr(noise, family.row.sampler)(*args_of(family, scale)) for _ in range(count // 2)]
     counted = [*counted, *(sum(x > Fraction(end) * scale for end in ENDS) for x in singly)]
     check(Counter[Hashable](counted), of_intervals(family), count)
 
 
 @pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
 def test_floating_noise_with_a_tail(family: Family) -> None:
-    drawn = getattr(FloatingNoise(3), f"{family.row.sampler}s")(2, 4000)
+    drawn = draws(FloatingNoise(3), family, Fraction(2), 4000)
     check(Counter(sum(x > 2 * end for end in ENDS) for x in drawn), of_intervals(family), 4000)
 
 
 @pytest.mark.parametrize("family", TAILED, ids=lambda family: family.value)
 def test_vectors_of_such_noise_are_added_to_answers_and_ranked(family: Family) -> None:
     noise = RefinedNoise(Fraction(1, 8), SeededBits(5))
-    drawn = vector(noise.answers([0, 3, 0])) + vector(getattr(noise, f"{family.row.sampler}s")(1, 3))
+    drawn = vector(noise.answers([0, 3, 0])) + vector(draws(noise, family, Fraction(1), 3))
     singly = [drawn[i] for i in range(3)]
     assert argmax(drawn) == max(range(3), key=singly.__getitem__)
-    assert len(getattr(noise, f"{family.row.sampler}s")(1, 0)) == 0
+    assert len(draws(noise, family, Fraction(1), 0)) == 0
 
 
 def test_later_digits_of_cauchy_noise_are_fair() -> None:

@@ -34,11 +34,3 @@ def test_a_bounded_cost_is_granted_where_there_is_one(family: str) -> None:
     bounded = all(max(_costs(LOG_DENSITIES[family], shift)) <= 1.2 * abs(shift) for shift in (-2, -1, 1, 2))
     assert bounded is (family == "student")
     assert ("has a bounded cost" in why) is bounded
-
-
-def test_a_small_shift_of_staircase_noise_may_cost_a_whole_step() -> None:
-    def log_density(x: float) -> float:
-        return -float(math.floor(abs(x)))
-
-    assert max(_costs(log_density, 1 / 4)) == 1
-    assert "little may cost as much" in REFUSED_FAMILIES["staircase"][0]

@@ -166,7 +166,7 @@ def _asked(s: nodes.Stmt, ways: dict[str, _Way], mechanism: Mechanism) -> Iterat
         case nodes.Sample(family=family, index=index, args=args):
             if index is not None:
                 yield index, _Way.ANY
-            steep = family.row.slope is Slope.CHANCE
+            steep = family.row.slope in (Slope.CHANCE, Slope.STAIRS)
             yield from ((e, _Way.ANY if k else _Way.DOWN if steep else _Way.UP) for k, e in enumerate(args))
         case (
             nodes.Choose()

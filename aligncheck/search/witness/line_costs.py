@@ -109,7 +109,7 @@ def _rate(draw: n.Sample) -> n.Expr | None:
             if not isinstance(power, n.Call) or power.function != "exp":
                 return None
             return _negated(power.args[0])
-        case Slope.ODDS:
+        case Slope.STAIRS | Slope.ODDS:
             return None
 
 

@@ -25,10 +25,6 @@ _STEEP = (
     "noise that may be moved in one direction only, `Exp`, `Geo`, `DExp` and `Gumbel` are built in",
     "use `Lap` or `Exp`",
 )
-_STAIRS = (
-    "its cost rises in steps: a shift by little may cost as much as one by the whole sensitivity",
-    "use `Lap`, or `DLap` on a lattice",
-)
 _CATEGORICAL = (
     "a shift cannot align a draw with finitely many values",
     "to choose an index by weights write `Choose(exp(E) for i in q)`",
@@ -105,7 +101,6 @@ REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
         _STEEP,
     ),
     **dict.fromkeys(("student", "studentt"), _TAILED),
-    "staircase": _STAIRS,
     **dict.fromkeys(
         ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT
     ),
