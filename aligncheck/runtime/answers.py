@@ -30,7 +30,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, cast
 
 from aligncheck.runtime.decimals import LARGEST, Number, as_read, floor_of
 from aligncheck.runtime.errors import AnswersError, ParameterError
@@ -52,6 +52,20 @@ Bound: TypeAlias = "Real | Callable[[int], Real] | None"
 """An end of a declared range or a declared step: a number, or one for each index."""
 
 T = TypeVar("T")
+
+
+class Declared(TypedDict, total=False):
+    """What is declared of answers: the ends of their range and the step of their lattice; that only types of
+    integers are taken (`whole`); the lengths of public lists that must have an entry for every answer; and
+    the rows and columns of a table, of which the cells are read row by row.
+    """
+
+    low: Bound
+    high: Bound
+    step: Bound
+    whole: bool
+    entries: Mapping[str, int]
+    table: Sizes
 
 
 class Answers(Protocol):
@@ -102,90 +116,51 @@ def labels_of(values: Answers) -> Labels | None:
 # --- what a run reads -------------------------------------------------------------------------------------
 
 
-def real_answers(
-    name: str,
-    values: Answers,
-    *,
-    low: Bound = None,
-    high: Bound = None,
-    step: Bound = None,
-    entries: Mapping[str, int] | None = None,
-    table: Sizes | None = None,
-) -> CleanedAnswers[Number]:
+def real_answers(name: str, values: Answers, **declared: Unpack[Declared]) -> CleanedAnswers[Number]:
     """A list of real answers, cleaned.
-
-    `low` and `high` are the ends of the declared range, `step` the declared lattice; `entries` holds the
-    lengths of public lists that must have an entry for every answer; `table` the rows and columns of a table,
-    of which the cells are read row by row.
 
     Raises:
         AnswersError: too long, not one-dimensional (a table: of another size), or of a type that does not
             hold numbers alone.
     """
-    read, labels = _read(name, values, entries, _REALS, table)
-    domain = _Domain(low, high, step)
+    read, labels = _read(name, values, _REALS, declared)
+    domain = _Domain.of(declared)
     if (cleaned := _reals_at_once(name, read, domain)) is not None:
         return CleanedAnswers(cleaned, labels)
     return CleanedAnswers([domain.real(i, value) for i, value in enumerate(_numbers(name, read))], labels)
 
 
-def integer_answers(
-    name: str,
-    values: Answers,
-    *,
-    low: Bound = None,
-    high: Bound = None,
-    step: Bound = None,
-    whole: bool = False,
-    entries: Mapping[str, int] | None = None,
-    table: Sizes | None = None,
-) -> CleanedAnswers[int]:
+def integer_answers(name: str, values: Answers, **declared: Unpack[Declared]) -> CleanedAnswers[int]:
     """A list of integer answers, cleaned: fractions are rounded down; with `whole`, types that may hold them
     are refused. Raises as `real_answers` does.
     """
-    read, labels = _read(name, values, entries, _INTEGERS if whole else _REALS, table)
-    if low is None and high is None and step is None:
+    whole, domain = declared.get("whole", False), _Domain.of(declared)
+    read, labels = _read(name, values, _INTEGERS if whole else _REALS, declared)
+    if domain.free:
         return CleanedAnswers(_plain_integers(name, read, whole), labels)
-    domain = _Domain(low, high, step)
     return CleanedAnswers(
         [domain.integer(i, value) for i, value in enumerate(_numbers(name, read, whole))], labels
     )
 
 
-def boolean_answers(
-    name: str,
-    values: Answers,
-    *,
-    entries: Mapping[str, int] | None = None,
-    table: Sizes | None = None,
-) -> CleanedAnswers[bool]:
+def boolean_answers(name: str, values: Answers, **declared: Unpack[Declared]) -> CleanedAnswers[bool]:
     """A list of truth values. Raises `AnswersError` as `real_answers` does."""
-    read, labels = _read(name, values, entries, _BOOLEANS, table)
+    read, labels = _read(name, values, _BOOLEANS, declared)
     if _dtype(read) is not None:
         return CleanedAnswers(read.tolist(), labels)
     return CleanedAnswers([boolean_answer(f"{name}[{i}]", value) for i, value in enumerate(read)], labels)
 
 
-def real_answer(
-    name: str, value: object, *, low: Bound = None, high: Bound = None, step: Bound = None
-) -> Number:
+def real_answer(name: str, value: object, **declared: Unpack[Declared]) -> Number:
     """One real answer, cleaned. Raises `AnswersError` where its type is none of numbers."""
-    return _Domain(low, high, step).real(0, _number(name, value))
+    return _Domain.of(declared).real(0, _number(name, value))
 
 
-def integer_answer(
-    name: str,
-    value: object,
-    *,
-    low: Bound = None,
-    high: Bound = None,
-    step: Bound = None,
-    whole: bool = False,
-) -> int:
+def integer_answer(name: str, value: object, **declared: Unpack[Declared]) -> int:
     """One integer answer, cleaned. Raises `AnswersError` where its type is none of numbers, or (`whole`) may
     hold fractions.
     """
-    return _Domain(low, high, step).integer(0, _number(name, value, whole))
+    return _Domain.of(declared).integer(0, _number(name, value, declared.get("whole", False)))
 
 
 def boolean_answer(name: str, value: object) -> bool:
@@ -198,77 +173,57 @@ def boolean_answer(name: str, value: object) -> bool:
         raise AnswersError(name, error.problem) from None
 
 
-def real_stream(
-    name: str,
-    values: Iterable[object],
-    *,
-    low: Bound = None,
-    high: Bound = None,
-    step: Bound = None,
-    entries: Mapping[str, int] | None = None,
-) -> Iterator[Number]:
+def real_stream(name: str, values: Iterable[object], **declared: Unpack[Declared]) -> Iterator[Number]:
     """Real answers one by one, each read when it is asked for, and cleaned.
 
     Raises:
         AnswersError: at once, so that no run has begun, if this is nothing that one can go through; when an
             answer is read whose type is none of numbers, or that has no entry in a list of `entries`.
     """
-    domain = _Domain(low, high, step)
-    return (domain.real(i, _number(f"{name}[{i}]", value)) for i, value in _one_by_one(name, values, entries))
-
-
-def integer_stream(
-    name: str,
-    values: Iterable[object],
-    *,
-    low: Bound = None,
-    high: Bound = None,
-    step: Bound = None,
-    whole: bool = False,
-    entries: Mapping[str, int] | None = None,
-) -> Iterator[int]:
-    """Integer answers one by one, `whole` as in `integer_answers`. Raises as `real_stream` does."""
-    domain = _Domain(low, high, step)
+    domain = _Domain.of(declared)
     return (
-        domain.integer(i, _number(f"{name}[{i}]", value, whole))
-        for i, value in _one_by_one(name, values, entries)
+        domain.real(i, _number(f"{name}[{i}]", value)) for i, value in _one_by_one(name, values, declared)
     )
 
 
-def boolean_stream(
-    name: str, values: Iterable[object], *, entries: Mapping[str, int] | None = None
-) -> Iterator[bool]:
+def integer_stream(name: str, values: Iterable[object], **declared: Unpack[Declared]) -> Iterator[int]:
+    """Integer answers one by one, `whole` as in `integer_answers`. Raises as `real_stream` does."""
+    whole, domain = declared.get("whole", False), _Domain.of(declared)
+    return (
+        domain.integer(i, _number(f"{name}[{i}]", value, whole))
+        for i, value in _one_by_one(name, values, declared)
+    )
+
+
+def boolean_stream(name: str, values: Iterable[object], **declared: Unpack[Declared]) -> Iterator[bool]:
     """Truth values one by one. Raises as `real_stream` does."""
-    return (boolean_answer(f"{name}[{i}]", value) for i, value in _one_by_one(name, values, entries))
+    return (boolean_answer(f"{name}[{i}]", value) for i, value in _one_by_one(name, values, declared))
 
 
-def _one_by_one(
-    name: str, values: Iterable[object], entries: Mapping[str, int] | None
-) -> Iterator[tuple[int, object]]:
+def _one_by_one(name: str, values: Iterable[object], declared: Declared) -> Iterator[tuple[int, object]]:
     if not isinstance(values, Iterable):
         raise AnswersError(name, f"must be an iterable of answers, not a {type(values).__name__}")
-    return _counted(name, values, entries)
 
+    def counted() -> Iterator[tuple[int, object]]:
+        entries = declared.get("entries", {})
+        for i, value in enumerate(values):
+            _refuse_longer(name, i + 1, entries)
+            yield i, value
 
-def _counted(
-    name: str, values: Iterable[object], entries: Mapping[str, int] | None
-) -> Iterator[tuple[int, object]]:
-    for i, value in enumerate(values):
-        _refuse_longer(name, i + 1, entries)
-        yield i, value
+    return counted()
 
 
 # --- what `check` reads -----------------------------------------------------------------------------------
 
 
-def checked_reals(name: str, values: Answers, *, table: Sizes | None = None) -> list[Fraction]:
+def checked_reals(name: str, values: Answers, **declared: Unpack[Declared]) -> list[Fraction]:
     """A list of real answers as they are read, exactly.
 
     Raises:
         AnswersError: as `real_answers` does, and naming the first value that is missing, not finite or too
             large. So whether it raises is not private.
     """
-    read, _ = _read(name, values, None, _REALS, table)
+    read, _ = _read(name, values, _REALS, declared)
     return [_checked(f"{name}[{i}]", value) for i, value in enumerate(_numbers(name, read))]
 
 
@@ -277,25 +232,24 @@ def checked_real(name: str, value: object) -> Fraction:
     return _checked(name, _number(name, value))
 
 
-def checked_integers(
-    name: str, values: Answers, *, whole: bool = False, table: Sizes | None = None
-) -> list[int]:
+def checked_integers(name: str, values: Answers, **declared: Unpack[Declared]) -> list[int]:
     """A list of integer answers. Raises as `integer_answers` and `checked_reals` do, and where a value is no
     integer.
     """
-    read, _ = _read(name, values, None, _INTEGERS if whole else _REALS, table)
+    whole = declared.get("whole", False)
+    read, _ = _read(name, values, _INTEGERS if whole else _REALS, declared)
     numbers_ = enumerate(_numbers(name, read, whole))
     return [_whole(f"{name}[{i}]", _checked(f"{name}[{i}]", value)) for i, value in numbers_]
 
 
-def checked_integer(name: str, value: object, *, whole: bool = False) -> int:
+def checked_integer(name: str, value: object, **declared: Unpack[Declared]) -> int:
     """One integer answer. Raises as `checked_integers` does."""
-    return _whole(name, _checked(name, _number(name, value, whole)))
+    return _whole(name, _checked(name, _number(name, value, declared.get("whole", False))))
 
 
-def checked_booleans(name: str, values: Answers, *, table: Sizes | None = None) -> list[bool]:
+def checked_booleans(name: str, values: Answers, **declared: Unpack[Declared]) -> list[bool]:
     """A list of truth values. Raises as `boolean_answers` does, and where one is missing."""
-    read, _ = _read(name, values, None, _BOOLEANS, table)
+    read, _ = _read(name, values, _BOOLEANS, declared)
     return [checked_boolean(f"{name}[{i}]", value) for i, value in enumerate(read)]
 
 
@@ -348,9 +302,17 @@ class _Domain:
     high: Bound
     step: Bound
 
+    @staticmethod
+    def of(declared: Declared) -> _Domain:
+        return _Domain(declared.get("low"), declared.get("high"), declared.get("step"))
+
+    @property
+    def free(self) -> bool:
+        return self.low is self.high is self.step is None
+
     def real(self, index: int, value: Number) -> Number:
         cleaned = _cleaned(value)
-        if self.low is self.high is self.step is None:
+        if self.free:
             return cleaned
         cleaned = as_read(cleaned)
         if (step := _at(self.step, index)) is not None:
@@ -364,7 +326,7 @@ class _Domain:
 
     def integer(self, index: int, value: Number) -> int:
         cleaned = floor_of(_cleaned(value))
-        if self.low is self.high is self.step is None:
+        if self.free:
             return cleaned
         step = _at(self.step, index) or Fraction(1)
         whole = Fraction(step.numerator)  # the least integer that is a multiple of the step
@@ -393,8 +355,7 @@ def _cleaned(value: Number) -> Number:
 def _reals_at_once(name: str, read: Any, domain: _Domain) -> Sequence[Number] | None:
     """Answers cleaned as an array, where they are one and that gives the same numbers."""
     if _dtype(read) is None:
-        free = domain.low is domain.high is domain.step is None
-        return [_cleaned(value) for value in _numbers(name, read)] if free else None
+        return [_cleaned(value) for value in _numbers(name, read)] if domain.free else None
     if domain.step is not None or callable(domain.low) or callable(domain.high):
         return None
     from aligncheck.runtime.columns import cleaned_array, within
@@ -417,13 +378,10 @@ def _plain_integers(name: str, read: Any, whole: bool) -> Sequence[int]:
 # --- reading ----------------------------------------------------------------------------------------------
 
 
-def _read(
-    name: str, values: Answers, entries: Mapping[str, int] | None, kinds: str, table: Sizes | None = None
-) -> tuple[Any, Labels | None]:
+def _read(name: str, values: Answers, kinds: str, declared: Declared) -> tuple[Any, Labels | None]:
     """The entries as a list, or as a NumPy array of one of these kinds of dtypes, and the queries' names."""
-    cells = None if table is None else _cells(name, values, kinds, table)
-    if cells is not None:
-        return _read(name, cells, entries, kinds)
+    if "table" in declared:
+        values = _cells(name, values, kinds, declared["table"])
     labels = labels_of(values)
     given: Any = values.values if isinstance(values, Labelled) else values
     if isinstance(given, str | bytes | bytearray | Mapping | set | frozenset):
@@ -435,7 +393,7 @@ def _read(
         raise AnswersError(name, f"must be one-dimensional, but has {dimensions} dimensions")
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
-    _refuse_longer(name, len(given), entries)
+    _refuse_longer(name, len(given), declared.get("entries", {}))
     if labels is not None and len(labels) != len(given):
         raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")
     dtype = _dtype(given)
@@ -452,8 +410,8 @@ def _read(
     return (given.to_numpy() if hasattr(given, "to_numpy") else given), labels
 
 
-def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers | None:
-    """The cells of a table row by row, each row or column read as a list is; None where they stand so."""
+def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers:
+    """The cells of a table row by row, each row or column read as a list is; or what may be their list."""
     _, columns = table
     if hasattr(values, "columns"):
         if not hasattr(values, "iloc"):
@@ -468,7 +426,7 @@ def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers | None:
     listed = list(values) if _dtype(values) is None and hasattr(values, "__iter__") else []
     rows = [_is_row(each) for each in listed]
     if not any(rows):
-        return None
+        return cast(Answers, values)
     for i, row in enumerate(listed):
         if not rows[i]:
             raise AnswersError(f"{name}[{i}]", f"must be a row of the table, not {_kind(row)}")
@@ -484,7 +442,7 @@ def _is_row(value: object) -> bool:
 
 def _line(name: str, values: Answers, kinds: str) -> Iterable[Any]:
     """The entries of a row or a column."""
-    read, _ = _read(name, values, None, kinds)
+    read, _ = _read(name, values, kinds, {})
     return read if kinds == _BOOLEANS else _numbers(name, read, kinds == _INTEGERS)
 
 
@@ -494,8 +452,8 @@ def _refuse_sizes(name: str, shape: tuple[int, ...], table: Sizes) -> None:
         raise AnswersError(name, f"has {sizes}, but must have {table[0]} and {table[1]}")
 
 
-def _refuse_longer(name: str, length: int, entries: Mapping[str, int] | None) -> None:
-    for other, most in (entries or {}).items():
+def _refuse_longer(name: str, length: int, entries: Mapping[str, int]) -> None:
+    for other, most in entries.items():
         if length > most:
             raise AnswersError(name, f"must satisfy `len({name}) <= len({other})`")
 
