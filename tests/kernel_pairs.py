@@ -1337,8 +1337,53 @@ PAIRS: tuple[Pair, ...] = (
                 "0",
                 "r[w]",
             ),
+            ("gumbel_noise_read_by_name", ("Gumbel", "2/eps", "argmax", "q[j] + r[j]", ", g = {}"), "0", "r"),
+            ("gumbel_noise_subtracted", ("Gumbel", "2/eps", "argmax", "q[j] {} r[j]", ""), "+", "-"),
             ("gumbel_noise_of_the_next", ("Gumbel", "2/eps", "argmax", "q[j] + r[j]{}", ""), "", " + r[0]"),
         )
+    ),
+    Pair(
+        "gumbel_noise_of_scales_that_grow",
+        14,
+        spec(
+            *("b = 2/eps", "for i in range(len(q)):", "  r[i] ~ Gumbel(b)", "  {} = b + 1"),
+            *("w = argmax(q[j] + r[j] for j in q)", "emit v(w = w)"),
+            claim="eps**2/8 zcdp",
+        ),
+        "c",
+        "b",
+        ("output",),
+        Witness((drawn("r", "alignment_cost <= 0", "b' == b", index="i;b >= 2/eps"),)),
+    ),
+    Pair(
+        "gumbel_noise_that_is_drawn",
+        14,
+        spec(
+            *("for i in range(len(q){}):", "  r[i] ~ Gumbel(2/eps)"),
+            *("w = argmax(q[j] + r[j] for j in q)", "emit v(w = w)"),
+            claim="eps**2/8 zcdp",
+        ),
+        "",
+        " - 1",
+        ("defined",),
+        Witness((drawn("r", "alignment_cost <= 0"),)),
+    ),
+    Pair(
+        "gumbel_noise_for_two_indices",
+        14,
+        spec(
+            *("for i in range(len(q)):", "  r[i] ~ Gumbel(2/eps)", "  s[i] ~ Gumbel(2/eps)"),
+            *(
+                "v = argmax(q[j] + r[j] for j in q)",
+                "w = argmax(j + {}[j] for j in q)",
+                "emit v(v = v, w = w)",
+            ),
+            claim="eps**2/8 zcdp",
+        ),
+        "s",
+        "r",
+        ("output",),
+        Witness((drawn("r", "alignment_cost <= 0", index="i;$drawn_s == i;$dense_s"),)),
     ),
     Pair(
         "one_choice_by_gumbel_noise",
