@@ -5,8 +5,8 @@
 Each spec calls a mechanism some times, by a share of the budget that is right, or too large. Most call a
 response, which is yes or no with discrete Laplace noise: for ε its ratios are e^ε and e^-ε exactly, so that
 what is composed is a binomial variable, of which the hockey-stick divergence and the Rényi divergences are
-sums. So is a choice of one of two answers, by weights or by Gumbel noise, with half of the ε. Where the budget of
-a call follows from what was released, all outputs are added up. Gaussian noise is called with a δ.
+sums. So is a choice of one of two answers, by weights or by Gumbel noise, with half of the ε. Where the
+budget of a call follows from what was released, all outputs are added up. Gaussian noise is called with a δ.
 """
 
 from __future__ import annotations
