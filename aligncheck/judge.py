@@ -87,14 +87,15 @@ class Judge:
     def _judged(
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
+        effort = self.limit.part(self.deadline - time.monotonic())
         claims = (mechanism.claim, *(contract_of(use).mechanism.claim for use in mechanism.uses))
         if not all(isinstance(claim, Pure) for claim in claims):
             try:
                 accepted, rejected = self._composed(mechanism, callees, called)
             except OutOfTimeError:
                 return _not_decided(mechanism)
-            return accepted or not_shown(mechanism, rejected)
-        effort = self.limit.part(self.deadline - time.monotonic())
+            budget = effort if self.search and not called else None
+            return accepted or not_shown(mechanism, source, rejected, budget)
         tried = attempt(mechanism, source, effort, self.early and not called)
         if tried.shown is not None:
             return tried.refuted(tried.shown)

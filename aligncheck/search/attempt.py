@@ -237,8 +237,16 @@ class Attempt:
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
-def not_shown(mechanism: Mechanism, answer: Rejected) -> Unknown:
-    """The kernel's own reason, of a claim for which nothing else is tried."""
+def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Effort | None) -> Verdict:
+    """The verdict on a claim in δ or ρ: what a few runs violate, if it is what the kernel stopped at; else
+    the kernel's own reason. Runs are looked at with a `budget` only. Costs, which are means there, are asked
+    of no run.
+
+    Raises SpecError for clauses of the inputs that make no sense.
+    """
+    shown = None if budget is None else _shown(mechanism, budget)
+    if shown is not None and budget is not None and shown.condition is condition_named(answer.condition):
+        return Attempt(mechanism, source, budget).refuted(shown)
     condition = condition_named(answer.condition)
     return Unknown(
         mechanism,

@@ -15,7 +15,7 @@ from typing import Any
 from rewriting import independent
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
+from aligncheck.language.syntax.walk import claimed_in, expressions_in, names_in, statements_in
 
 Predicate = Callable[[n.Mechanism, n.Mechanism], bool]
 
@@ -81,9 +81,10 @@ def _op(expr: n.Expr) -> str:
 
 
 def weaker_claim(before: n.Mechanism, after: n.Mechanism) -> bool:
-    """The claim is twice that of the spec, which bounds a cost and so is not negative."""
-    twice = n.Binary("*", n.Number(Fraction(2)), before.privacy)
-    return after == replace(before, claim=replace(before.pure, epsilon=twice))
+    """The claim, or a number in it, is twice that of the spec, which bounds a cost and so is not negative."""
+    pairs = list(zip(claimed_in(before.claim), claimed_in(after.claim), strict=False))
+    more = all(new in (old, n.Binary("*", n.Number(Fraction(2)), old)) for old, new in pairs)
+    return more and type(before.claim) is type(after.claim) and replace(before, claim=after.claim) == after
 
 
 # --- inputs -------------------------------------------------------------------------------------------------

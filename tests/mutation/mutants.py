@@ -178,6 +178,13 @@ def _changes(site: Site, names: _Vocabulary) -> Iterator[Change]:
             yield "claim-doubled", replace(site.node, epsilon=_twice(claimed))
             if most is not None:
                 yield "bound-halved", replace(site.node, most=_half(most))
+        case n.Concentrated(rho=claimed):
+            yield "claim-halved", replace(site.node, rho=_half(claimed))
+            yield "claim-doubled", replace(site.node, rho=_twice(claimed))
+        case n.Approximate(epsilon=claimed, delta=delta):
+            yield "claim-halved", replace(site.node, epsilon=_half(claimed))
+            yield "claim-halved", replace(site.node, delta=_half(delta))
+            yield "claim-doubled", replace(site.node, delta=_twice(delta))
         case n.Parameter() | n.PublicVector() | n.Queries():
             yield from _of_input(site.node)
         case n.Choose() | n.Logistic():

@@ -43,11 +43,25 @@ NOT_SURVEYED = {
 }
 """Specs whose mutants nobody has looked at yet: none of them is judged."""
 
+IN_DELTA = (
+    "exponential_mechanism_zcdp",
+    "gauss_and_laplace",
+    "histogram_gauss",
+    "noisy_max_gumbel_zcdp",
+    "rho_to_delta",
+    "two_gauss_delta",
+)
+"""Those of `specs/delta` whose mutants are judged: a draw, both kinds of noise, a choice and one by noise, a
+conversion, calls with a δ.
+"""
+
 
 @cache
 def specs() -> Mapping[str, n.Mechanism]:
     """The specs that are expected to be verified, by name."""
-    found = {path.stem: parse(read_source(str(path))) for path in sorted((PROJECT / "specs").glob("*.dp"))}
+    paths = sorted((PROJECT / "specs").glob("*.dp"))
+    paths += [PROJECT / "specs" / "delta" / f"{name}.dp" for name in IN_DELTA]
+    found = {path.stem: parse(read_source(str(path))) for path in paths}
     return {
         name: m
         for name, m in found.items()
