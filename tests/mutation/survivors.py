@@ -120,8 +120,9 @@ SLOW = {
     "exponential_mechanism_gap_monotone": 6,
     "exponential_mechanism_prior": 6,
     "exponential_then_measure": 2,
+    **dict.fromkeys(IN_DELTA, 8),
 }
-"""Specs whose proofs take as long as those of specs so many times as long."""
+"""Specs whose proofs take as long as those of specs so many times as long; in δ and ρ few are enough."""
 
 LEAST, LEAST_OF_SLOW = 4, 2
 
