@@ -21,6 +21,7 @@ from typing import Any
 
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.runtime.errors import AnswersError, MechanismError, MissingOpenDPError, ParameterError
+from aligncheck.runtime.exact_noise import short_rate
 from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, of_group
 from aligncheck.runtime.mechanism import FloatMechanism, Mechanism, QueryInfo
 
@@ -128,7 +129,8 @@ def measurement(
 
 
 def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
-    """The metric for the neighbours of a mechanism, and the distance of a step.
+    """The metric for the neighbours of a mechanism, and the distance of a step: of a long sensitivity, which
+    approximates an irrational number, a little less (see `short_rate`), so that it is never too long.
 
     Raises:
         MechanismError: there is none.
@@ -142,7 +144,7 @@ def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
     adjacency = next((each for each in Adjacency if each.value == query.adjacency), None)
     if adjacency is None:
         raise MechanismError(f"it is not known which inputs are neighbours under `{query.adjacency}`")
-    step = Fraction(0) if adjacency.free else Fraction(mechanism.sensitivities()[query.name])
+    step = Fraction(0) if adjacency.free else short_rate(Fraction(mechanism.sensitivities()[query.name]))
     found = adjacency.metric(query.vector, whole, Fraction(math.floor(step)) if whole else step)
     if found is not None:
         return Closeness(found[0], whole, found[1])

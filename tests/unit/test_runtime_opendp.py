@@ -133,6 +133,14 @@ def test_sensitivities_are_those_of_the_parameters() -> None:
     assert closeness(each(D=1, b=["1/2", 3], eps=1)) == Closeness("linf", False, Fraction(1, 2))
 
 
+@pytest.mark.parametrize("x", range(2, 8))
+def test_a_step_is_no_longer_than_an_irrational_sensitivity(x: int) -> None:
+    made = with_answers("q : queries, sensitivity sqrt(D), adjacency all")
+    step = closeness(made(D=x, b=[], eps=1)).step
+    assert step is not None
+    assert x * (1 - Fraction(1, 2**50)) < step**2 < x or step**2 == x == 4
+
+
 def test_lists_of_which_any_two_are_neighbours_have_one_length() -> None:
     made = with_answers("q : queries, adjacency any, range [0, 1]")
     with pytest.raises(MechanismError, match="`size` is needed"):
