@@ -165,8 +165,8 @@ class HybridSparseGap(LatticeMechanism):
         self.bound = self.eps
 
     def __call__(self, q: Answers) -> Result[HybridSparseGapRecord]:
-        """Run the mechanism once, which spends `(theta + (1 - theta)*len(out)/k)*eps`
-        where it releases `out`, and at most `eps`.
+        """Run the mechanism once, which spends `(theta + (1 - theta)*len(out)/k)*eps`,
+        at most `eps`.
 
         Args:
             q: a list of real numbers, private: a list, a NumPy array or a pandas
@@ -312,4 +312,4 @@ class HybridSparseGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 9b6dcd3584fae5c898c424b8d6572038929acb89716eb07d7cf9a482ad58aac3
+#| sha256 0e41e42eb4ab91a9df409d65bbb5497c2d7598afb2899a1826e7b06d42e54353

@@ -35,6 +35,19 @@ def unparse_claim(mechanism: n.Mechanism) -> str:
             return f"{unparse_expr(rho)} zcdp"
 
 
+def claimed(mechanism: n.Mechanism) -> str:
+    """What a run costs, in a sentence."""
+    match mechanism.claim:
+        case n.Pure(epsilon=epsilon, most=most):
+            return f"`{unparse_expr(epsilon)}`" + (
+                "" if most is None else f", at most `{unparse_expr(most)}`"
+            )
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            return f"`{unparse_expr(epsilon)}` with δ = `{unparse_expr(delta)}`"
+        case n.Concentrated(rho=rho):
+            return f"ρ = `{unparse_expr(rho)}` (zCDP)"
+
+
 def private_as(mechanism: n.Mechanism) -> str:
     """What it is by its claim, as the end of a sentence."""
     match mechanism.claim:

@@ -16,7 +16,7 @@ from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
-from aligncheck.language.unparse import unparse_expr
+from aligncheck.language.unparse import claimed, unparse_expr
 from aligncheck.meaning.exact import Undecided, absolute, compare, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
 from aligncheck.meaning.interpreter import Finished
@@ -148,19 +148,8 @@ WHAT_IT_SAYS = (
 def claimed_for(mechanism: nodes.Mechanism) -> str:
     """The privacy claimed and all that it is claimed for."""
     ranges = [range_ for declared in mechanism.inputs if (range_ := _range(declared))]
-    claim = _claimed(mechanism.claim)
+    claim = claimed(mechanism) + "," * (mechanism.most is not None)
     return f"{claim} for every {', '.join(ranges)}" if ranges else claim
-
-
-def _claimed(claim: nodes.Claim) -> str:
-    match claim:
-        case nodes.Pure(epsilon=epsilon, most=most):
-            bound = "" if most is None else f", at most `{unparse_expr(most)}`,"
-            return f"`{unparse_expr(epsilon)}`{bound}"
-        case nodes.Approximate(epsilon=epsilon, delta=delta):
-            return f"`{unparse_expr(epsilon)}` with δ = `{unparse_expr(delta)}`"
-        case nodes.Concentrated(rho=rho):
-            return f"ρ = `{unparse_expr(rho)}` (zCDP)"
 
 
 def _range(declared: nodes.Input) -> str:

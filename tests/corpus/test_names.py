@@ -124,7 +124,7 @@ def _condition(spec: n.Mechanism, witness: Witness) -> str:
 
 def test_other_names_change_no_verdict(exhaustive: bool) -> None:
     """A variable has the name of a tag, a tag that of a field, each a word of the kernel."""
-    for pair in PAIRS if exhaustive else [p for p in PAIRS if "named_as" in p.name] + PAIRS[::150]:
+    for pair in PAIRS if exhaustive else (p for p in PAIRS if "named_as" in p.name):
         for part in (pair.right, pair.wrong):
             spec = pair.spec(part)
             before = _condition(spec, pair.witness)

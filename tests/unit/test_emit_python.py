@@ -569,7 +569,7 @@ def test_records_are_counted_by_their_tag() -> None:
     document = " ".join((cls.__doc__ + cls.__call__.__doc__).split())
     assert "one run is `eps`-differentially private" in document
     assert "an output `out` spends `eps*out.count(high)/len(q)`" in document
-    assert "spends `eps*out.count(high)/len(q)` where it releases `out`, and at most `eps`" in document
+    assert "spends `eps*out.count(high)/len(q)`, at most `eps`" in document
     assert cls.spec.bound == "eps"
 
 

@@ -14,7 +14,7 @@ from aligncheck.compiler.modes import RunMode
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import has_densities
-from aligncheck.language.unparse import unparse_alignment, unparse_expr
+from aligncheck.language.unparse import claimed, private_as, unparse_alignment, unparse_expr
 from aligncheck.verdict import Verified
 
 _WIDTH = 88
@@ -155,7 +155,7 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
         for item in _queries(mechanism)
         for name in item.names
     ]
-    spends = f"Run the mechanism once, which spends {_spent(mechanism.claim)}"
+    spends = f"Run the mechanism once, which spends {claimed(mechanism)}"
     paragraphs = [_wrapped(f"{spends}.", width)]
     raises = [
         "AlreadyRunError: this object has run before.",
@@ -166,17 +166,6 @@ def of_call(mechanism: nodes.Mechanism, names: Mapping[str, str], indent: str) -
         raises.insert(0, "AnswersError: the type, shape or number of answers is wrong; nothing is drawn.")
     paragraphs.append("\n".join(["Raises:", *(_hanging(text, width) for text in raises)]))
     return paragraphs
-
-
-def _spent(claim: nodes.Claim) -> str:
-    match claim:
-        case nodes.Pure(epsilon=epsilon, most=most):
-            bound = "" if most is None else f" where it releases `out`, and at most `{unparse_expr(most)}`"
-            return f"`{unparse_expr(epsilon)}`{bound}"
-        case nodes.Approximate(epsilon=epsilon, delta=delta):
-            return f"`{unparse_expr(epsilon)}`, and a δ of `{unparse_expr(delta)}`"
-        case nodes.Concentrated(rho=rho):
-            return f"a ρ of `{unparse_expr(rho)}`"
 
 
 def of_stream(indent: str, mode: RunMode) -> list[str]:
@@ -210,21 +199,12 @@ def of_check(indent: str) -> list[str]:
 def _claim(mechanism: nodes.Mechanism) -> str:
     """What is proved, for one run and, where the claim depends on it, for one output."""
     every = "for every number of answers and every value of the parameters"
-    match mechanism.claim:
-        case nodes.Approximate(epsilon=epsilon, delta=delta):
-            pair = f"(`{unparse_expr(epsilon)}`, `{unparse_expr(delta)}`)"
-            return f"one run is {pair}-differentially private, {every}."
-        case nodes.Concentrated(rho=rho):
-            return f"one run is `{unparse_expr(rho)}`-zero-concentrated differentially private, {every}."
-        case nodes.Pure():
-            pass
-    claim = unparse_expr(mechanism.privacy)
     if mechanism.most is None:
-        return f"one run is `{claim}`-differentially private, {every}."
+        return f"one run is {private_as(mechanism)}, {every}."
     return (
         f"one run is `{unparse_expr(mechanism.most)}`-differentially private, {every}. Of that, an output "
-        f"`out` spends `{claim}` (see `spent` and `remaining`): neighbouring data give it with a "
-        "probability, or density, that differs by at most a factor of e to this power."
+        f"`out` spends `{unparse_expr(mechanism.privacy)}` (see `spent` and `remaining`): neighbouring data "
+        "give it with a probability, or density, that differs by at most a factor of e to this power."
     )
 
 
