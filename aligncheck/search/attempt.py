@@ -325,7 +325,8 @@ def too_many_paths(mechanism: Mechanism, source: Source, error: Exception) -> Sp
             "too-many-paths",
             f"the program has more than {error.args[0]} paths",
             Label(mechanism.span),
-            help="split the mechanism, or merge branches that only assign",
+            help="write `if`s one after another as one in a loop, `for j in range(8):` with `eta[8*i + j]`; "
+            "or split the mechanism, or let branches only assign",
         ),
     )
 

@@ -161,6 +161,9 @@ def test_too_many_paths_are_refused() -> None:
     with pytest.raises(SpecError) as caught:
         verdict_of(spec(program, "", ONE_ANSWER))
     assert caught.value.diagnostic.code == "too-many-paths"
+    assert "as one in a loop" in (caught.value.diagnostic.help or "")
+    loop = "for n in range(12):\n  if k > n: emit a\n  else: emit b"
+    assert outcome(verdict_of(spec(loop, "", ONE_ANSWER))) == "verified"
 
 
 def test_a_divisor_that_is_always_zero_is_no_crash() -> None:
