@@ -21,8 +21,10 @@ STEPS, LONG = ((1, 200_000),), ((1, 200_000), (3, 3_000_000))
 """
 OF_AN_EFFORT = 1_000
 """So many of them are one step of an `Effort`."""
-MILLISECONDS = 1_000
-"""For work that Z3 does not count: so many of its steps take a tenth of that."""
+COUNTED = {"arith.nl.optimize_bounds": False, "timeout": 10**6}
+"""For solvers: without work with ever longer numbers, of which Z3 counts next to nothing; so the steps alone end
+a question, the same on every machine.
+"""
 QUICKLY, SLOWLY = ((3, 250_000),), ((3, 1_000_000),)
 """The same of lines that take more instances."""
 FEW = 2
@@ -116,7 +118,7 @@ class Sieve(Decider):
             return False, None
         if self.stack is None:
             self.stack = Stack(formula.ctx)
-            self.stack.solver.set("timeout", MILLISECONDS)
+            self.stack.solver.set(**COUNTED)
         solver = self.stack.hold(facts, self.term)
         solver.push()
         proved = self._counted(solver, [formula])
@@ -127,7 +129,7 @@ class Sieve(Decider):
     def _anew(self, facts: Sequence[Fact], formula: Term) -> bool:
         """Whether a formula contradicts the facts, by a solver that knows no others."""
         solver = fresh_solver(formula.ctx, *STEPS[0])
-        solver.set("timeout", MILLISECONDS)
+        solver.set(**COUNTED)
         return not self.is_over and self._counted(solver, [*map(self.term, facts), formula]) is True
 
     @property
@@ -154,7 +156,7 @@ class Sieve(Decider):
             if model is not None and rounds == 1:
                 continue
             solver = fresh_solver(not_so.ctx, rounds, limit)
-            solver.set("timeout", 2 * MILLISECONDS)
+            solver.set(**COUNTED)
             proved = self._counted(solver, [*map(self.term, facts), not_so]) is True
         return (facts, self.steps - before) if proved else None
 
