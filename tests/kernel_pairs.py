@@ -629,6 +629,18 @@ PAIRS: tuple[Pair, ...] = (
         ("output",),
     ),
     Pair(
+        "a_selection_that_the_proof_makes",
+        7,
+        spec(
+            *("for i in range(len(t)):", "  emit done"),
+            more="  t : vector where len(t) >= {}\n",
+        ),
+        "1",
+        "0",
+        ("defined",),
+        Witness((LoopWitness(selection=expression("argmax(t[j] for j in t)")),)),
+    ),
+    Pair(
         "set_of_any_index",
         7,
         spec(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import z3
@@ -94,6 +95,7 @@ class Kernel(Inputs):
         if self.averaged and (self.general or located):
             raise Reject("language", self.spec.claim.span, "this proof, of a claim in δ or ρ")
         self.runs = (0, 1, 2) if self.general else (0, 1)
+        self.spec = _selecting(self.spec, self.witness)
         path = Path()
         self.prepare_inputs(path)
         self.prepare_selections()
@@ -224,6 +226,20 @@ class Kernel(Inputs):
 def bounds_of(claim: n.Claim) -> tuple[n.Expr, ...]:
     """What a claim says of every output."""
     return (claim.most or claim.epsilon,) if isinstance(claim, n.Pure) else claimed_in(claim)
+
+
+def _selecting(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
+    """The mechanism that also makes the selections of the witness, at the top level, and so releases them.
+    Nothing in the spec reads their names, which no spec can contain: it forgets them. So it is as private as
+    this one, of which all is shown, also that they are defined in every run.
+    """
+    loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    made = {
+        id(stmt): (n.Assign(f"$selection_{k}", hints.selection, span=stmt.span),)
+        for k, (stmt, hints) in enumerate(zip(loops, witness.loops, strict=False))
+        if hints.selection is not None
+    }
+    return replace(spec, body=tuple(s for stmt in spec.body for s in (stmt, *made.get(id(stmt), ()))))
 
 
 def _settled(spec: n.Mechanism) -> frozenset[str]:

@@ -13,6 +13,7 @@ Expressions are in the language of `invariant`, with these further names, which 
 `$delta`  the sum of the δ that calls claim, so far
 `$differing_Q`, `$down_Q`, `$up_Q`  the answers that move (adjacency one, moved); Q is the first name declared
 `$round_K`  the index of a loop that has no name for it
+`$selection_K`  the `selection` of loop K
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ class Chance:
 class LoopWitness:
     """One loop: `early` is true of every run on D that gets there, `invariants` of complete runs on D with
     the aligned ones on D', `later` of complete runs: what the output has from there on. A `while` loop ends
-    by its `measure` or by `chance`.
+    by its `measure` or by `chance`. `selection` (`argmax(q[j] + eta[j] for j in q)`) is made besides, by the
+    proof alone, right after a loop of the top level.
     """
 
     early: tuple[Expr, ...] = ()
@@ -59,6 +61,7 @@ class LoopWitness:
     measure: Expr | None = None
     chance: Chance | None = None
     later: tuple[Expr, ...] = ()
+    selection: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

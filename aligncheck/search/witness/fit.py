@@ -15,6 +15,7 @@ from aligncheck.language.syntax.walk import has_densities, names_in, shifts_in, 
 from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import chance_of, guessed, measures
+from aligncheck.search.witness.leaders import with_selections
 from aligncheck.search.witness.line_costs import costs_of
 from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
 from aligncheck.search.witness.plain import plain
@@ -142,7 +143,10 @@ class Proposals:
                 break  # how the cost is counted changes nothing
         more = with_more(self.spec, start)
         for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
-            said = yield self._promised(shown_lines(self.spec, replace(more, costs=costs), self.effort))
+            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
+            said = yield self._promised(shown)
+            for other in with_selections(self.spec, shown):
+                said = yield self._promised(other)
             if said.condition != "cost":
                 return
 

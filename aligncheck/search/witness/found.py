@@ -112,7 +112,8 @@ def without(witness: Witness, lines: set[Line]) -> Witness:
         both = [e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) not in lines]
         later = [e for at, e in enumerate(loop.later) if (k, "later", at) not in lines]
         loops.append(replace(loop, early=tuple(early), invariants=tuple(both), later=tuple(later)))
-    return replace(witness, loops=tuple(loops))
+    kept = tuple(e for at, e in enumerate(witness.promises) if (-1, "later", at) not in lines)
+    return replace(witness, loops=tuple(loops), promises=kept)
 
 
 def with_promises(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:

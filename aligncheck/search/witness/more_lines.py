@@ -16,6 +16,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
     all_of,
@@ -35,11 +36,11 @@ MANY = 12
 
 def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
     """The witness with these lines."""
-    lines = MoreLines(spec)
+    lines, leaders = MoreLines(spec), Leaders(spec)
     loops = []
     for k, known in enumerate(witness.loops):
-        early = dict.fromkeys((*known.early, *lines.early(k)))
-        both = dict.fromkeys((*known.invariants, *lines.both(k)))
+        early = dict.fromkeys((*known.early, *lines.early(k), *leaders.lines(k, False)))
+        both = dict.fromkeys((*known.invariants, *lines.both(k), *leaders.lines(k, True)))
         later = dict.fromkeys((*known.later, *lines.later(k)))
         loops.append(LoopWitness(tuple(early), tuple(both), known.measure, known.chance, tuple(later)))
     chosen = [

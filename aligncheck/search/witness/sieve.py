@@ -22,8 +22,8 @@ STEPS, LONG = ((1, 200_000),), ((1, 200_000), (3, 3_000_000))
 OF_AN_EFFORT = 1_000
 """So many of them are one step of an `Effort`."""
 COUNTED = {"arith.nl.optimize_bounds": False, "timeout": 10**6}
-"""For solvers: without work with ever longer numbers, of which Z3 counts next to nothing; so the steps alone end
-a question, the same on every machine.
+"""For solvers: without work with ever longer numbers, of which Z3 counts next to nothing; so the steps alone
+end a question, the same on every machine.
 """
 QUICKLY, SLOWLY = ((3, 250_000),), ((3, 1_000_000),)
 """The same of lines that take more instances."""

@@ -1,0 +1,170 @@
+"""Lines about loops that keep the greatest of the values so far, where it was, and the second.
+
+Nothing here needs to be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
+from aligncheck.search.witness import added_up, line_costs
+from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.scans import Scans, low_of, named
+
+ENDS = (("max", "argmax"), ("min", "argmin"))
+
+
+class Leaders(Scans):
+    """Of one spec. A loop is looked at if it compares or keeps what is made of a draw at its index, and
+    keeps the index. All names and tests are the author's: each variable may hold any of this.
+    """
+
+    def keeps(self, k: int) -> bool:
+        """Whether the loop is such a one."""
+        return len(self._around(k)) == 1 and bool(self._places(k)) and bool(self._values(k))
+
+    def places(self, k: int) -> list[str]:
+        """Variables that hold a round."""
+        return list(self._places(k))
+
+    def _values(self, k: int) -> list[n.Expr]:
+        """What is made of a round's draw, and compared or kept: a function of the index, `$at`."""
+        own = f"at_{k}"
+        drawn = {s.name for s in self.everything if isinstance(s, n.Sample) and s.index is not None}
+        changed, given = {*self._changed(k)} - {named(self._index(k))}, dict[str, n.Expr]()
+        loop = self.loops[k]
+        if isinstance(loop, n.For) and isinstance(loop.over, n.OverQueries):
+            given[loop.over.item] = n.Index(loop.over.base, self._index(k))
+        found: dict[n.Expr, None] = {}
+        for s in self.inside[k]:
+            sides = [s.value] if isinstance(s, n.Assign) else []
+            tests = [b.test for b in s.branches] if isinstance(s, n.If) else []
+            sides += [
+                side
+                for test in tests
+                for e in walk.subexpressions(test)
+                if isinstance(e, n.Compare)
+                for side in (e.left, e.right)
+            ]
+            for side in sides:
+                e = line_costs.resolved(side, given)
+                if self._draws(e, k) & drawn and not walk.names_in(e) & changed:
+                    found[line_costs.resolved(e, {named(self._index(k)): n.Name(own)})] = None
+            if isinstance(s, n.Assign) and s in loop.body:
+                given[s.name] = line_costs.resolved(s.value, given)
+        return list(found)
+
+    def _draws(self, e: n.Expr, k: int) -> set[str]:
+        """What is read at the index of a loop."""
+        parts = walk.subexpressions(e)
+        return {p.base for p in parts if isinstance(p, n.Index) and p.index == self._index(k)}
+
+    def _ends(self, k: int) -> tuple[tuple[str, str], ...]:
+        """Whether the greatest or the least is looked for: where all tests are `>`, the greatest."""
+        tests = [b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches]
+        ops = {e.op for t in tests for e in walk.subexpressions(t) if isinstance(e, n.Compare)}
+        return ENDS[:1] if ops <= {">", ">=", "=="} else ENDS
+
+    def _so_far(self, k: int) -> tuple[n.OverRange, n.Expr, n.Expr]:
+        """The rounds so far; that there was none, and that there was one at most."""
+        index, loop = self._index(k), self.loops[k]
+        first = low_of(loop)
+        if isinstance(loop, n.While):
+            first = added_up.value_before(self.spec, loop, named(index)) or ZERO
+        drawn = {s.name for s in self.inside[k] if isinstance(s, n.Sample)}
+        alone = (s for s in self.spec.body if isinstance(s, n.Sample) and s.name in drawn)
+        first = next((s.index for s in alone if s.index is not None), first)
+        if self._before(k, ZERO).op == ">":
+            over = n.OverRange(n.Binary("+", index, ONE), n.Binary("+", first, ONE))
+            return over, n.Compare(">=", index, first), n.Compare(">=", index, n.Binary("-", first, ONE))
+        over = n.OverRange(first, index)
+        return over, n.Compare("<=", index, first), n.Compare("<=", index, n.Binary("+", first, ONE))
+
+    def lines(self, k: int, primed: bool) -> Iterator[n.Expr]:
+        """What the variables hold on D, or on D'."""
+        if not self.keeps(k):
+            return
+        over, none, few = self._so_far(k)
+        places = [n.Name(x, primed) for x in self._places(k)]
+        held = [n.Name(x, primed) for x in self._changed(k) if x not in self._places(k)]
+        before = {s.name for s in self.assigned if all(s is not each for each in self.inside[k])}
+        held = [x for x in held if x.ident in before and x.ident not in self._truths(k)]
+        for p in places:
+            yield n.Logic("or", (none, _between(over.low, p, over.high)))
+            start = added_up.value_before(self.spec, self.loops[k], p.ident)
+            if start is not None:
+                yield n.Logic("or", (n.Unary("not", none), n.Compare("==", p, start)))
+        for flag in (n.Name(x, primed) for x in self._truths(k)):
+            for test in (none, few):
+                yield n.Compare("==", flag, test)
+                yield n.Compare("==", flag, n.Unary("not", test))
+        at = f"at_{k}"
+        for body in (self._in_run(v, primed) for v in self._values(k)):
+            for end, argument in self._ends(k):
+                for p in places:
+                    yield _unless(none, p, n.Gather(argument, None, body, at, over, None))
+                for x in held:
+                    yield _unless(none, x, n.Gather(end, None, body, at, over, None))
+                    for p in places:
+                        others = n.Compare("!=", n.Name(at), p)
+                        yield _unless(few, x, n.Gather(end, None, body, at, over, others))
+            for x in held:
+                for p in places:
+                    yield _unless(none, x, line_costs.resolved(body, {at: p}))
+
+    def _in_run(self, e: n.Expr, primed: bool) -> n.Expr:
+        names = {x for g in self.groups for x in g.names}
+        names |= {s.name for s in self.everything if isinstance(s, n.Sample)}
+        if not primed:
+            return e
+        e = walk.with_parts(e, tuple(self._in_run(part, primed) for part in walk.parts_of(e)))
+        if isinstance(e, n.Name):
+            return replace(e, primed=e.ident in names)
+        return replace(e, primed=e.base in names) if isinstance(e, n.Index) else e
+
+    def selections(self, k: int) -> Iterator[n.Gather]:
+        """What a loop selects."""
+        loop = self.loops[k]
+        if self.keeps(k) and isinstance(loop, n.For):
+            over = n.OverRange(self._so_far(k)[0].low, _high(loop.over))
+            for value in self._values(k):
+                for _, argument in self._ends(k):
+                    yield n.Gather(argument, None, value, f"at_{k}", over, None)
+
+
+def _high(over: n.OverQueries | n.OverRange) -> n.Expr:
+    return over.high if isinstance(over, n.OverRange) else n.Call("len", (n.Name(over.base),))
+
+
+def _between(low: n.Expr, e: n.Expr, high: n.Expr) -> n.Expr:
+    return n.Logic("and", (n.Compare("<=", low, e), n.Compare("<", e, high)))
+
+
+def _unless(none: n.Expr, x: n.Expr, value: n.Expr) -> n.Expr:
+    return n.Logic("or", (none, n.Compare("==", x, value)))
+
+
+def with_selections(spec: n.Mechanism, witness: Witness) -> Iterator[Witness]:
+    """The witness with what its loops are shown to select, made once more as a selection, which is released
+    and has no ties; and that it is what the last record tells.
+    """
+    leaders = Leaders(spec)
+    last = spec.body[-1] if spec.body else None
+    told = last.fields if isinstance(last, n.Emit) else ()
+    for k, loop in enumerate(witness.loops):
+        parts = (e for line in loop.early for e in walk.subexpressions(line))
+        shown = {e.function for e in parts if isinstance(e, n.Gather)}
+        for g in leaders.selections(k):
+            if shown & {g.function, g.function.removeprefix("arg")}:
+                changed = (*witness.loops[:k], replace(loop, selection=g), *witness.loops[k + 1 :])
+                own = n.Name(f"$selection_{k}")
+                fields = [n.OutField(ZERO, f.name) for f in told if named(f.value) in leaders.places(k)]
+                same: list[n.Expr] = [n.Compare("==", f, own) for f in fields]
+                if isinstance(g.over, n.OverRange):
+                    low, high = g.over.low, g.over.high
+                    same += [_between(low, f, high) for f in fields]
+                yield replace(witness, loops=changed, promises=(*witness.promises, *same))
