@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from recorded_noise import RecordedNoise
+
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
@@ -17,7 +19,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of, with_contract
 from aligncheck.meaning.exact import Irrational, Number, Value, decimal
 from aligncheck.meaning.interpreter import DrawSite, Finished, Input, Run, run
-from aligncheck.runtime import AnswersError, Mechanism, RecordedNoise, Result, row_of
+from aligncheck.runtime import AnswersError, Mechanism, Result, row_of
 from aligncheck.verdict import Verified
 
 

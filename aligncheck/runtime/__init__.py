@@ -56,7 +56,7 @@ from aligncheck.runtime.mechanism import (
     Spec,
     resolution,
 )
-from aligncheck.runtime.noise import FloatingNoise, Noise, RecordedDraw, RecordedNoise
+from aligncheck.runtime.noise import FloatingNoise, Noise
 from aligncheck.runtime.parameters import (
     IntLike,
     RealLike,
@@ -117,8 +117,6 @@ __all__ = [
     "Real",
     "RealLike",
     "Record",
-    "RecordedDraw",
-    "RecordedNoise",
     "RefinedMechanism",
     "Release",
     "Result",

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from oracle import agree, compiled, supported
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.forms import NoFormError, form_of
 from aligncheck.compiler.forms.lattice import LatticeForm
@@ -21,7 +22,7 @@ from aligncheck.language.syntax.nodes import Mechanism, Sort
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.exact import Number
 from aligncheck.meaning.interpreter import DrawSite, Finished, run
-from aligncheck.runtime import RecordedNoise, row_of
+from aligncheck.runtime import row_of
 from aligncheck.verdict import Unknown, Verified
 
 EXACT = (RunMode.LATTICE, RunMode.REFINED)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import Case, as_if_verified, check_agreement, compiled, interpret
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.emit import python
 from aligncheck.compiler.emit.python import emit_python
@@ -22,7 +23,7 @@ from aligncheck.compiler.emit.vectorise import Lists
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
 from aligncheck.meaning.interpreter import Finished
-from aligncheck.runtime import Mechanism, RecordedNoise, Result, SelectionError
+from aligncheck.runtime import Mechanism, Result, SelectionError
 from aligncheck.runtime.reals import Real
 
 ROOT = Path(__file__).parents[2]

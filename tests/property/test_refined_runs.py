@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from oracle import compiled
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import RecordedNoise
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import RefinedNoise
 from aligncheck.runtime.refined import RefinedNumber

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from oracle import agree, as_if_verified, load
+from recorded_noise import RecordedNoise
 from small_specs import spec
 
 from aligncheck.compiler.emit.python import emit_python
@@ -24,7 +25,7 @@ from aligncheck.language.syntax.read import read_source
 from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import DrawSite, Finished, run
 from aligncheck.pipeline import Options, verify_source
-from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise
+from aligncheck.runtime import FloatingNoise, Labelled
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"

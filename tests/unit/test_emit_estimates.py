@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from oracle import as_if_verified, load
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.emit.gaps import released_gaps
 from aligncheck.compiler.emit.python import emit_python
@@ -21,7 +22,7 @@ from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import FloatingNoise, Labelled, RecordedNoise, Result
+from aligncheck.runtime import FloatingNoise, Labelled, Result
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise
 

@@ -27,6 +27,7 @@ from oracle import (
     interpret,
     load,
 )
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import RunMode
@@ -36,7 +37,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.meaning.interpreter import Finished
-from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, RecordedNoise, row_of
+from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, row_of
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "specs").glob("*.dp"))

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from flint import arb
 from frequencies import check
+from recorded_noise import RecordedNoise
 from scipy import stats
 
 from aligncheck.language.families import SPELLINGS, Family, Lattice, Moves, Slope
@@ -23,7 +24,7 @@ from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.cauchy import UniformRests, draw
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exact_noise import RefinedNoise
-from aligncheck.runtime.noise import Noise, RecordedNoise
+from aligncheck.runtime.noise import Noise
 
 SCALE = 1.5
 LOG_DENSITIES: dict[Family, Callable[[float, Any], Any]] = {

@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 from flint import arb, ctx, fmpq
 from oracle import compiled
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import RecordedNoise, rationals
+from aligncheck.runtime import rationals
 from aligncheck.runtime.exact_noise import RefinedNoise
 
 SPECS = Path(__file__).parents[2] / "specs"

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from oracle import compiled
+from recorded_noise import RecordedNoise
 from top_with_gap import bernoulli_exp, geometric, shuffled
 
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import RecordedNoise
 from aligncheck.verdict import Verified
 
 SPECS = Path(__file__).parents[2] / "specs"

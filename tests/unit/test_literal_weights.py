@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 from oracle import compiled
+from recorded_noise import RecordedNoise
 
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.runtime import RecordedNoise
 
 SPECS = Path(__file__).parents[2] / "specs"
 Draw = Callable[[Fraction], Fraction]

@@ -13,12 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 from oracle import compiled
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.exact_density import weigh
-from aligncheck.runtime import FloatingNoise, ParameterError, RecordedNoise, logistic, rationals
+from aligncheck.runtime import FloatingNoise, ParameterError, logistic, rationals
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.errors import NumericError, SelectionError
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise

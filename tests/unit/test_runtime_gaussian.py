@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 from frequencies import check
+from recorded_noise import RecordedNoise
 
-from aligncheck.runtime import FloatingNoise, NumericError, RecordedNoise
+from aligncheck.runtime import FloatingNoise, NumericError
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.digits import gaussians
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise

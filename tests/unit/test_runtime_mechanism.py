@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracle import compiled
+from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
@@ -33,7 +34,6 @@ from aligncheck.runtime import (
     Labelled,
     MechanismError,
     ParameterError,
-    RecordedNoise,
     UnsafeFloatWarning,
     resolution,
     row_of,

@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from recorded_noise import RecordedNoise
 
-from aligncheck.runtime import FloatingNoise, NumericError, RecordedNoise
+from aligncheck.runtime import FloatingNoise, NumericError
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.reals import at_least, at_most

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from frequencies import UNLIKELY, check
 from numpy.typing import NDArray
+from recorded_noise import RecordedNoise
 from scipy import stats
 
-from aligncheck.runtime import FloatingNoise, NumericError, RecordedNoise
+from aligncheck.runtime import FloatingNoise, NumericError
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.rationals import sqrt
