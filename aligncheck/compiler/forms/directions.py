@@ -17,7 +17,14 @@ from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.walk import claimed_in, parts_of, statements_in, subexpressions, with_parts
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    parts_of,
+    rounds_of,
+    statements_in,
+    subexpressions,
+    with_parts,
+)
 
 _ROUNDED = ("sqrt", "ln")
 _SIGNS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
@@ -155,7 +162,7 @@ def _asked(s: nodes.Stmt, ways: dict[str, _Way], mechanism: Mechanism) -> Iterat
     match s:
         case nodes.Assign(name=name, value=value):
             yield value, ways.get(name, _Way.ANY)
-        case nodes.Invoke(mechanism=called, arguments=arguments):
+        case nodes.Invoke(mechanism=called, arguments=arguments, rounds=rounds):
             callee = next(contract_of(use).mechanism for use in mechanism.uses if use.name == called)
             asked: dict[str, set[_Way]] = {}
             for claimed in claimed_in(callee.claim):
@@ -163,6 +170,7 @@ def _asked(s: nodes.Stmt, ways: dict[str, _Way], mechanism: Mechanism) -> Iterat
             for each in arguments:
                 of = asked.get(each.name, set())
                 yield each.value, next(iter(of)) if len(of) == 1 else _Way.ANY
+            yield from ((e, _Way.ANY) for e in rounds_of(rounds))
         case nodes.Sample(family=family, index=index, args=args):
             if index is not None:
                 yield index, _Way.ANY

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import parts_of, with_parts
+from aligncheck.language.syntax.walk import parts_of, rounds_of, with_parts
 
 OnExpr = Callable[[Expr], Expr]
 """What stands in the place of a whole expression, its parts included."""
@@ -41,8 +41,8 @@ def repeated(rounds: nodes.Rounds | None, change: OnExpr) -> nodes.Rounds | None
     """What repeats a call, if anything does, with other expressions."""
     if rounds is None:
         return None
-    most = None if rounds.most is None else change(rounds.most)
-    return nodes.Rounds(change(rounds.test), change(rounds.chance), most, span=rounds.span)
+    test, chance, *most = map(change, rounds_of(rounds))
+    return nodes.Rounds(test, chance, *most, span=rounds.span)
 
 
 def own(statement: nodes.Stmt, change: OnExpr) -> nodes.Stmt:
