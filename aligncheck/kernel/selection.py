@@ -58,8 +58,8 @@ class Selecting(Aligner):
 
     def as_choice(self, stmt: n.Assign, path: Path | None = None) -> n.Choose | None:
         """The draw of j in proportion to exp(E/b) that stands, in a claim in δ or ρ, for `argmax(E + x[j] for
-        j in …)` where x has noise as Gumbel's, of one scale b, and nothing else reads x. With a path it is
-        shown that all that are compared are drawn.
+        j in …)` where x has noise as Gumbel's, of one scale b, and nothing else reads x; `argmin` of the
+        negative is the same. With a path it is shown that all that are compared are drawn.
 
         Sound: given all that is drawn besides, the x[j] are independent, and E and b are fixed; E + x[j] is
         the greatest with probability exp(E/b)/Σ exp(E/b). As nothing else reads x, an index that is drawn so
@@ -67,10 +67,11 @@ class Selecting(Aligner):
         14. Breaks if: b is another at some index, or another value depends on an x[j].
         """
         g = stmt.value
-        if not isinstance(g, n.Gather) or g.function != "argmax" or not self.averaged:
+        if not isinstance(g, n.Gather) or g.function not in ("argmax", "argmin") or not self.averaged:
             return None
         everything, fixed = tuple(expressions_in(self.spec)), self.settled | self.public.keys()
-        for x in (e for e, plus in signed_terms(g.body) if plus and isinstance(e, n.Index)):
+        up = g.function == "argmax"
+        for x in (e for e, plus in signed_terms(g.body) if plus is up and isinstance(e, n.Index)):
             reads = [isinstance(e, n.Index) and e.base == x.base for e in everything]
             reads += [isinstance(e, n.Name) and e.ident == x.base for e in everything]
             once = sum(reads) == 1 and x == n.Index(x.base, n.Name(g.index)) and stmt.name in self.settled
@@ -78,7 +79,8 @@ class Selecting(Aligner):
                 case [n.Sample(args=(b,), family=f)] if f.row.max_stable and once and names_in(b) <= fixed:
                     if path is not None:
                         self.opened(g, self.program(stmt, path))
-                    log = n.Binary("/", with_part(g.body, x, n.Number(Fraction(0))), b)
+                    rest = with_part(g.body, x, n.Number(Fraction(0)))
+                    log = n.Binary("/", rest if up else n.Unary("-", rest), b)
                     return n.Choose(stmt.name, replace(g, function="Choose", body=n.Call("exp", (log,))))
         return None
 

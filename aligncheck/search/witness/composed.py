@@ -25,6 +25,7 @@ from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import COST, MoreLines
+from aligncheck.search.witness.plain import plain
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
@@ -36,6 +37,7 @@ def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wit
     """Witnesses to try: costs as they are claimed; and for a claim of ε and δ in ρ, with each bound of the
     whole.
     """
+    spec = plain(spec)
     called = {type(contract_of(use).mechanism.claim) for use in spec.uses}
     drawn = {s.family.row.slope for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     if not isinstance(spec.claim, n.Approximate):
@@ -199,10 +201,12 @@ class _Costs(MoreLines):
             yield n.Compare(">=", n.Name(x), ZERO)
         branches = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
         for test in (e for whole in branches for e in walk.subexpressions(whole)):
-            if isinstance(test, n.Compare) and test.op in ("<", "<="):
-                for part, plus in walk.signed_terms(test.left):
-                    if plus and isinstance(part, n.Name) and part.ident in self._changed(k):
-                        yield n.Compare("<=", part, test.right)
+            if isinstance(test, n.Compare) and test.op in ("<", "<=", ">", ">="):
+                sides = (test.left, test.right) if test.op in ("<", "<=") else (test.right, test.left)
+                terms = walk.signed_terms(n.Binary("-", *sides))
+                for part in (e for e, plus in terms if plus and isinstance(e, n.Name)):
+                    if part.ident in self._changed(k):
+                        yield n.Compare("<=", part, _sum(e for e, plus in terms if not plus))
 
     def both(self, k: int) -> Iterator[n.Expr]:
         """Lines of both runs: variables that are the same, and what was paid so far."""
