@@ -73,7 +73,8 @@ class Runner(Choosing):
                 return self.loop(stmt, path, go_on)
             case n.Pass():
                 pass
-            case n.Assign() if (choice := self.as_choice(stmt, path)) is not None:
+            case n.Assign(value=n.Gather() as g) if (choice := self.as_choice(stmt)) is not None:
+                self.opened(g, self.program(stmt, path))  # all that are compared are drawn
                 self.choose(choice, path)
             case n.Assign(name=x) if x in self.selections:
                 self.select(path, stmt)

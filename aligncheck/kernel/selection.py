@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from fractions import Fraction
 
 import z3
 
@@ -20,15 +19,8 @@ from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
 from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    expressions_in,
-    names_in,
-    shifts_in,
-    signed_terms,
-    statements_in,
-    with_part,
-)
+from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in
+from aligncheck.language.syntax.weights import choice_by_noise
 
 
 class Selecting(Aligner):
@@ -56,33 +48,11 @@ class Selecting(Aligner):
                 self.late[x] = tuple(self.held(x + "'" * run, s.REAL) for run in range(3))
                 self.late_places[x] = tuple(self.held(f"place of {x}", s.INT) for _ in range(3))
 
-    def as_choice(self, stmt: n.Assign, path: Path | None = None) -> n.Choose | None:
-        """The draw of j in proportion to exp(E/b) that stands, in a claim in δ or ρ, for `argmax(E + x[j] for
-        j in …)` where x has noise as Gumbel's, of one scale b, and nothing else reads x; `argmin` of the
-        negative is the same. With a path it is shown that all that are compared are drawn.
-
-        Sound: given all that is drawn besides, the x[j] are independent, and E and b are fixed; E + x[j] is
-        the greatest with probability exp(E/b)/Σ exp(E/b). As nothing else reads x, an index that is drawn so
-        has one joint distribution with all else. Source: dissertation, Theorem 5.16; docs/kernel.md, section
-        14. Breaks if: b is another at some index, or another value depends on an x[j].
-        """
-        g = stmt.value
-        if not isinstance(g, n.Gather) or g.function not in ("argmax", "argmin") or not self.averaged:
-            return None
-        everything, fixed = tuple(expressions_in(self.spec)), self.settled | self.public.keys()
-        up = g.function == "argmax"
-        for x in (e for e, plus in signed_terms(g.body) if plus is up and isinstance(e, n.Index)):
-            reads = [isinstance(e, n.Index) and e.base == x.base for e in everything]
-            reads += [isinstance(e, n.Name) and e.ident == x.base for e in everything]
-            once = sum(reads) == 1 and x == n.Index(x.base, n.Name(g.index)) and stmt.name in self.settled
-            match [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample) and s.name == x.base]:
-                case [n.Sample(args=(b,), family=f)] if f.row.max_stable and once and names_in(b) <= fixed:
-                    if path is not None:
-                        self.opened(g, self.program(stmt, path))
-                    rest = with_part(g.body, x, n.Number(Fraction(0)))
-                    log = n.Binary("/", rest if up else n.Unary("-", rest), b)
-                    return n.Choose(stmt.name, replace(g, function="Choose", body=n.Call("exp", (log,))))
-        return None
+    def as_choice(self, stmt: n.Assign) -> n.Choose | None:
+        """The draw by weights that stands for the greatest with noise like Gumbel's, in a claim in δ or ρ."""
+        fixed = self.settled | self.public.keys()
+        once = self.averaged and stmt.name in self.settled
+        return choice_by_noise(self.spec, stmt, fixed) if once else None
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
