@@ -63,8 +63,8 @@ def everything(mechanism: n.Mechanism, choose: Choose) -> n.Mechanism:
 SPECS = [path for path in ALL if spec(path) is not None]
 REPEATED = settings.default is not None and settings.default.derandomize
 FEW, SHARE = (1, 44) if REPEATED else (25, 100)
-"""How many examples of how many in a hundred specs: each takes as long as the spec's check. `--hypothesis-profile=explore`
-looks at more.
+"""How many examples of how many in a hundred specs: each takes as long as the spec's check.
+`--hypothesis-profile=explore` looks at more.
 """
 
 
