@@ -42,9 +42,11 @@ def read(path: Path) -> nodes.Mechanism:
     return check(source, parse(source))
 
 
+AVERAGED = [path for path in sorted(SPECS.glob("delta/*.dp")) if "\nalign\n  " in path.read_text("utf-8")]
+"""Claims in δ and ρ with an alignment: all but what it costs is asked of it as of others."""
 VERIFIED = [
     path
-    for path in sorted(SPECS.glob("*.dp"))
+    for path in sorted(SPECS.glob("*.dp")) + AVERAGED
     if "\nexpect verified" in path.read_text("utf-8")
     and not has_densities(parse(read_source(str(path))).body)
 ]
@@ -100,7 +102,7 @@ def test_a_broken_alignment_shows_its_fault(path: Path) -> None:
 def test_a_changed_alignment_shows_a_fault() -> None:
     """A shift is left out, has the other sign, is larger or unguarded: nearly always a run shows a fault."""
     tried = shown = 0
-    for path in VERIFIED[::5]:
+    for path in VERIFIED[::6]:
         text = path.read_text("utf-8").partition("\nexpect ")[0] + "\n"
         for change in (no_shift, other_sign, other_shift, no_guard):
             source = Source(str(path), change(text, Random(1)))
