@@ -30,6 +30,7 @@ from oracle import (
 from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.emit.python import emit_python
+from aligncheck.compiler.forms.shared import chain
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
@@ -94,8 +95,7 @@ def a_case(mechanism: nodes.Mechanism, rng: random.Random) -> Case:
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.stem)
 def test_generated_code_agrees_with_the_interpreter(path: Path) -> None:
     mechanism = of_path(path)
-    callees = [use.contract.mechanism for use in mechanism.uses if use.contract is not None]
-    if any(has_densities(each.body) for each in (mechanism, *callees)):
+    if any(has_densities(each.body) for each in chain(mechanism)):
         pytest.skip("the interpreter has no noise for it: see test_runtime_density.py")
     cls, rng = compiled(mechanism), random.Random(path.stem)
     agreed = 0
