@@ -51,7 +51,7 @@ class Counted:
 def drawn(rng: random.Random) -> Counted:
     """A random one."""
     odds = rng.choice(ODDS)
-    return _chosen(rng, odds) if rng.random() < 0.25 else _tossed(rng, odds)
+    return rng.choice((_tossed, _tossed, _tossed, _chosen, _placed))(rng, odds)
 
 
 def _test(rng: random.Random, names: list[str]) -> tuple[str, Callable[[World], bool]]:
@@ -111,6 +111,45 @@ def _tossed(rng: random.Random, odds: int) -> Counted:
     emit = ", ".join(f"v{k} = {coin.released[0]}" for k, coin in enumerate(coins))
     moves = [coin.move for coin in coins if coin.move is not None]
     return _counted(rng, odds, [*(coin.line for coin in coins), f"emit done({emit})"], moves, law)
+
+
+PLACES: dict[str, Callable[[int, int, int], int]] = {
+    "x": lambda x, y, j: x,
+    "y": lambda x, y, j: y,
+    "1 - x": lambda x, y, j: 1 - x,
+    "x + y": lambda x, y, j: x + y,
+    "2*x": lambda x, y, j: 2 * x,
+    "x*j": lambda x, y, j: x * j,
+    "j - x": lambda x, y, j: j - x,
+    "(x + j) % 2": lambda x, y, j: (x + j) % 2,
+    "min(x, j)": lambda x, y, j: min(x, j),
+    "max(y, j)": lambda x, y, j: max(y, j),
+    "(x if j > 0 else y)": lambda x, y, j: x if j > 0 else y,
+}
+"""What an index j is compared with: places that are the same for each index, and places that are not."""
+
+
+def _placed(rng: random.Random, odds: int) -> Counted:
+    """Among two to four, the weight of an index by one test or two of its place, which may depend on it."""
+    many, two = rng.choice((2, 3, 4)), rng.random() < 0.4
+    first, second = rng.choice(list(PLACES)), rng.choice(list(PLACES))
+    left_out = rng.random() < 0.15
+    tests = [f"j == {first}" if rng.random() < 0.7 else f"{first} == j", f"j == {second}"]
+    weights = [rng.choice((1, odds, odds**2)) for _ in range(3)]
+
+    def weight(x: int, y: int, j: int) -> int:
+        if j == PLACES[first](x, y, j):
+            return weights[0]
+        return weights[1] if two and j == PLACES[second](x, y, j) else weights[2]
+
+    def law(x: int, y: int) -> Law:
+        masses = {(j,): weight(x, y, j) for j in range(many) if not left_out or j != x}
+        return {j: Fraction(mass, sum(masses.values())) for j, mass in masses.items()}
+
+    rest = f"{weights[1]} if {tests[1]} else {weights[2]}" if two else f"{weights[2]}"
+    where = " where j != x" if left_out else ""
+    lines = [f"w ~ Choose({weights[0]} if {tests[0]} else {rest} for j in range({many}){where})"]
+    return _counted(rng, odds, [*lines, "emit done(v = w)"], [], law)
 
 
 def _chosen(rng: random.Random, odds: int) -> Counted:
