@@ -541,7 +541,7 @@ program
         ({"low": "1"}, "cost"),
         ({"more": "h ~ Logistic(t) where h > 0"}, "cost"),
         ({"more": "h ~ Logistic(t) where h > 0", "claim": "2*eps"}, None),
-        ({"more": "h ~ Logistic(t)", "claim": "3/2*eps"}, "cost"),
+        ({"more": "h ~ Logistic(t, 1)", "claim": "3/2*eps"}, "cost"),
     ],
 )
 def test_a_choice_pays_for_one_number_that_is_cut_at_its_odds(
