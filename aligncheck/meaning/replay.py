@@ -20,7 +20,8 @@ from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import renews, shifts_in
+from aligncheck.language.syntax.walk import renews, rounds_of, shifts_in, statements_in
+from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.alignment import Alignment, BrokenCondition, not_covered, run_on_d
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
@@ -309,11 +310,21 @@ def _call_violations(pair: _Pair) -> Iterator[BrokenCondition]:
             continue
         use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
         reason = not_covered(left, right, contract_of(use).mechanism)
-        if reason is None and not all(map(exact.same, left.rounds, right.rounds)):
-            both = (", ".join(map(interpreter.value_text, each.rounds)) for each in (left, right))
-            reason = "its rounds end by {} on D and by {} on D' (chance, most, test)".format(*both)
         if reason is not None:
             yield BrokenCondition(Condition.CALLS, left.span, reason)
+        yield from _round_violations(pair.mechanism, left, right)
+
+
+def _round_violations(
+    mechanism: nodes.Mechanism, left: interpreter.Invoked, right: interpreter.Invoked
+) -> Iterator[BrokenCondition]:
+    """What ends the rounds of a call that is repeated, where that is another number, or truth, on D'."""
+    calls = (s for s in statements_in(mechanism.body) if isinstance(s, nodes.Invoke) and s.span == left.span)
+    test, *limits = rounds_of(next(calls).rounds) or (None,)
+    for e, one, other in zip((*limits, test), left.rounds, right.rounds, strict=False):
+        if e is not None and not exact.same(one, other):
+            values = f"{interpreter.value_text(one)} on D and {interpreter.value_text(other)} on D'"
+            yield BrokenCondition(Condition.CALLS, e.span, f"`{unparse_expr(e)}` is {values}")
 
 
 def _draw_violations(pair: _Pair, together: bool) -> Iterator[BrokenCondition]:

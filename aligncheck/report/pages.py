@@ -226,7 +226,8 @@ PAGES: dict[Condition, Page] = {
         rule="No item of the lemma: sequential composition, which may be adaptive. The called spec is "
         "checked by its own proof; its `where` clauses, the sensitivity and the adjacency of its "
         "answers are proved of the arguments, for generic indices. What it releases counts as a "
-        "part of the output.",
+        "part of the output. What ends the rounds of a call that is repeated is the same on D and D', "
+        "and the chance to stop is above 0.",
         failure='use noisy_max from "noisy_max.dp"\n'
         "winner = noisy_max(q = list(2*q[j] for j in q), eps = eps)",
         what_fails="The answers that are passed on move by 2, and the called mechanism allows for 1.",

@@ -26,6 +26,7 @@ from aligncheck.language.syntax.nodes import (
     For,
     Gather,
     Index,
+    Invoke,
     Mechanism,
     Name,
     Number,
@@ -40,6 +41,7 @@ from aligncheck.language.syntax.walk import (
     expressions_in,
     has_densities,
     names_in,
+    rounds_of,
     statements_in,
     subexpressions,
 )
@@ -479,12 +481,23 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
             return _defined_help(mechanism, at)
         case Condition.HYPOTHESES:
             return "state the declarations more simply"
+        case Condition.CALLS if _ends_rounds(mechanism, at):
+            return (
+                "let the rounds of a call end by its records, by public inputs and by what was released "
+                "before, with a chance to stop above 0 and at most 1: `stop with probability 1/1000`"
+            )
         case Condition.CALLS:
             return "put what the called mechanism asks for into the `where` clauses of the inputs"
         case Condition.INVARIANT:
             return "strengthen the invariant until every round preserves it, or remove it"
         case None:
             return "write it in another way; `aligncheck explain` lists the conditions of a proof"
+
+
+def _ends_rounds(mechanism: Mechanism, at: Span) -> bool:
+    """Whether a place is one of what ends the rounds of a repeated call."""
+    calls = (s for s in statements_in(mechanism.body) if isinstance(s, Invoke))
+    return any(e.span == at for s in calls for e in rounds_of(s.rounds))
 
 
 _DENSITY_HELP = (
