@@ -36,7 +36,7 @@ from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.parse import parse, read_source
-from aligncheck.language.syntax.walk import has_densities
+from aligncheck.language.syntax.walk import has_densities, statements_in
 from aligncheck.meaning.interpreter import Finished
 from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, row_of
 
@@ -97,6 +97,8 @@ def test_generated_code_agrees_with_the_interpreter(path: Path) -> None:
     mechanism = of_path(path)
     if any(has_densities(each.body) for each in chain(mechanism)):
         pytest.skip("the interpreter has no noise for it: see test_runtime_density.py")
+    if any(getattr(s, "rounds", None) is not None for s in statements_in(mechanism.body)):
+        pytest.skip("it is drawn how many rounds there are, which is no draw of the spec: see test_repeat.py")
     cls, rng = compiled(mechanism), random.Random(path.stem)
     agreed = 0
     for _ in range(400):
