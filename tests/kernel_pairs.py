@@ -148,7 +148,15 @@ REPEATED: tuple[tuple[str, str, dict[str, str], str, str, str, str], ...] = (
     ),
     ("a_chance_of_0", f"{_UNTIL} stop with probability {{}}", {}, "(1 + b)/2", "b", "calls", CALLEE),
     ("a_chance_above_1", f"{_UNTIL} stop with probability {{}}", {}, "1", "1 + b", "calls", CALLEE),
-    ("a_private_chance", f"{_UNTIL} stop with probability {{}}", {}, "1/2", "1/(1 + x*x)", "calls", CALLEE),
+    (
+        "a_private_chance_to_stop",
+        f"{_UNTIL} stop with probability {{}}",
+        {},
+        "1/2",
+        "1/(1 + x*x)",
+        "calls",
+        CALLEE,
+    ),
     (
         "a_chance_by_the_records",
         f"{_UNTIL} stop with probability {{}}",
@@ -162,7 +170,7 @@ REPEATED: tuple[tuple[str, str, dict[str, str], str, str, str, str], ...] = (
     (
         "no_round",
         f"{_UNTIL} {_STOP} at most {{}} rounds",
-        {"claim": "2*eps + 2"},
+        {"y": "1", "claim": "0"},
         "m + 1",
         "m",
         "calls",

@@ -102,9 +102,9 @@ class Calling(Runner):
         stop, and 2/(s(2 + s)) more where there are at most T rounds, with s = γT for the chance γ.
 
         Sound: section 8 of docs/kernel.md, for a chance above 0, T and test that are the same in both runs,
-        the first two whatever is released. Source: Liu and Talwar, *Private Selection from Private
-        Candidates*, STOC 2019, Algorithm 1. Breaks if: a round has its own chance to stop, or is told of: a
-        public function knows what it was given, and how often.
+        the first two whatever is released: the records of a call come from one place, which is here. Source:
+        Liu and Talwar, *Private Selection from Private Candidates*, STOC 2019, Algorithm 1. Breaks if: a
+        round has its own chance to stop, or is told of: a public function knows what it was given.
         """
         if not isinstance(callee.claim, n.Pure):
             raise Reject("cost", rounds.span, f"`{stmt.mechanism}` is repeated, and claims more than an ε")
@@ -112,7 +112,6 @@ class Calling(Runner):
         if callee.functions or any(f in self.functions for f in asked):
             raise Reject("language", rounds.span, "a public function would know of each round")
         scopes, most, text = self.in_runs(stmt, path)[:2], rounds.most, "a round has a chance to be the last"
-        path.calls.pop(stmt.name, None)
         one, other = (real(self.number(rounds.chance, scope)) for scope in scopes)
         self.prove(path, "calls", rounds.chance.span, text, both(one > 0, one <= 1))
         path.oblige("calls", rounds.chance.span, f"{text}, the same on D and D'", one == other)

@@ -58,6 +58,12 @@ RULES = {
     "takes the place of which": "exchanged_on_a_lattice_that_noise_tells",
     "the set of `": "a_later_set_told_by_noise",
     "has a meaning around this set": "an_index_with_a_meaning",
+    "a public function would know of each round": "a_function_that_knows_of_rounds",
+    "text, both(one > 0, one <= 1)": "a_chance_of_0",
+    "rounds.chance.span, f": "a_private_chance_to_stop",
+    "there is a round": "no_round",
+    "there are at most as many rounds": "private_rounds",
+    "the test is the same on D and D'": "a_private_test",
 }
 """Words of the statement that asks, and the pair whose wrong twin is accepted where it does not."""
 
