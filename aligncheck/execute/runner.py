@@ -114,7 +114,7 @@ def run_file(
             which runs only if it is as it was written.
         data_path: a CSV file with a header; may be None where every private input has a setting.
         column: the answers' column, or `p=first,r=second` for several private inputs. None: the column called
-            like the input, else the only numeric one.
+            like the input, else the only numeric one; of a table, all columns but that of the names.
         settings: values of parameters by their name in the spec, as text; also of private inputs, for trials.
         seed: None for the operating system's randomness; an int makes the run repeatable and not private.
         check: checks the spec in a file; not called for generated modules.
@@ -140,7 +140,7 @@ def run_file(
             raise RunError(f"no data for {_names(wanted)}", "name a CSV file with `--data`")
         table = read_table(data_path)
         columns = _columns(table, wanted, column)
-        given.update({q.name: _answers(table, q, columns[q.name], label) for q in wanted})
+        given.update({q.name: _answers(table, q, columns.get(q.name), label) for q in wanted})
     else:
         _refuse_unread(spec, {"--data": data_path, "--column": column, "--label": label})
     if gamma is not None and cls.mode == RunMode.FLOAT.value:
@@ -191,7 +191,7 @@ def _execution(
         mechanism=spec.name,
         parameters=tuple((p.name, getattr(mechanism, p.keyword)) for p in spec.parameters),
         columns=tuple(columns.items()),
-        answers=tuple((q.name, len(given[q.name])) for q in spec.queries if q.vector),
+        answers=tuple((q.name, _count(given[q.name])) for q in spec.queries if q.vector),
         records=tuple(
             NamedRecord(
                 record.tag,
@@ -225,13 +225,15 @@ def _refuse_unread(spec: Spec, options: Mapping[str, str | None]) -> None:
 
 
 def _columns(table: CsvTable, wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
-    """The column of each private input."""
+    """The column of each private input; of a table none, where it has all of them."""
     if len(wanted) == 1:
         (query,) = wanted
         name = (column or "").removeprefix(f"{query.name}=") if column not in table.header else column
         if name:
             table.index(name)
             return {query.name: name}
+        if query.table is not None and query.name not in table.header:
+            return {}
         return {query.name: query.name if query.name in table.header else table.default_column()}
     assigned = _assignments(wanted, column)
     chosen = {query.name: assigned.get(query.name, query.name) for query in wanted}
@@ -260,8 +262,20 @@ def _assignments(wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
     return chosen
 
 
-def _answers(table: CsvTable, query: QueryInfo, column: str, label: str | None) -> Any:
-    values: list[Any] = table.numbers(column) if query.sort != "bool" else _truths(table, query, column)
+def _values(table: CsvTable, query: QueryInfo, column: str) -> list[Any]:
+    return table.numbers(column) if query.sort != "bool" else _truths(table, query, column)
+
+
+def _count(given: Any) -> int:
+    return sum(len(row) if isinstance(row, tuple) else 1 for row in given)
+
+
+def _answers(table: CsvTable, query: QueryInfo, column: str | None, label: str | None) -> Any:
+    if column is None:
+        names = table.label_column("") if label is None else label
+        columns = [name for name in table.header if name != names]
+        return list(zip(*(_values(table, query, name) for name in columns), strict=True))
+    values = _values(table, query, column)
     if not query.vector:
         if len(values) != 1:
             raise RunError(

@@ -63,6 +63,7 @@ class QueryInfo:
 
     `adjacency` and `sensitivity` are the spec's words for how neighbouring data differ: `all`, `1`. `lattice`
     is the declared step, if there is one. `restricted`: a `where` clause speaks of the answers' values.
+    `table` are the rows and columns of a list that stands for a table: `n, m`.
     """
 
     name: str
@@ -73,6 +74,7 @@ class QueryInfo:
     sensitivity: str | None = None
     lattice: str | None = None
     restricted: bool = False
+    table: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

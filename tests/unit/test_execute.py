@@ -103,6 +103,24 @@ def test_a_run_says_how_it_computed(mode: RunMode, tmp_path: Path, recwarn: pyte
     assert not recwarn.list, "the notes say it"
 
 
+def test_a_table_has_all_columns_or_one_of_its_cells(tmp_path: Path) -> None:
+    def run(text: str) -> CompletedRun:
+        settings = {"n": "2", "m": "2", "eps": "1"}
+        spec = str(ROOT / "specs" / "table_histogram.dp")
+        return run_file(spec, csv(tmp_path, text), None, settings, 1, check=trusting)
+
+    wide, long = run("place,a,b\nx,1,2\ny,,4\n"), run('q\n1\n2\n""\n4\n')
+    assert wide.records == long.records
+    assert wide.answers == long.answers == (("q", 4),)
+    assert (wide.columns, long.columns) == ((), (("q", "q"),))
+    for text, says in (
+        ("place,a,b\nx,1,2\n", "1 rows and 2 columns"),
+        ("a,b,c\n1,2,3\n4,5,6\n", "3 entries"),
+    ):
+        with pytest.raises(RunError, match=says):
+            run(text)
+
+
 def test_numbers_that_name_items_are_no_answers() -> None:
     execution = adaptive(DATA / "T10I4D100K_counts.csv")
     assert execution.columns == (("q", "count"),)

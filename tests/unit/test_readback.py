@@ -174,6 +174,7 @@ def test_a_table_has_the_sizes_that_are_declared(sizes: str) -> None:
     assert made is not None
     assert is_read(made[0], "table_histogram", RunMode.LATTICE)
     other = made[0].replace("table=(self.n, self.m)", sizes)
+    assert other != made[0]
     assert not is_read(other, "table_histogram", RunMode.LATTICE)
 
 

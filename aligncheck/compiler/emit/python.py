@@ -326,6 +326,8 @@ class _ModuleWriter:
                         differs.append(f"lattice={quoted(unparse_expr(item.lattice))}")
                     if any(map(self.inputs.restricts, names)):
                         differs.append("restricted=True")
+                    if item.table is not None:
+                        differs.append(f"table={quoted(', '.join(map(unparse_expr, item.table)))}")
                     queries += [
                         call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
                     ]

@@ -397,7 +397,7 @@ class _Class:
         for each in self._tuple(given, "queries"):
             name, keyword, sort, more = self._info("QueryInfo", each, 3)
             if (
-                not set(more) <= {"vector", "adjacency", "sensitivity", "lattice", "restricted"}
+                not set(more) <= {"vector", "adjacency", "sensitivity", "lattice", "restricted", "table"}
                 or "adjacency" not in more
             ):
                 raise refuse(each, "answers are not described so")
@@ -406,7 +406,7 @@ class _Class:
             if adjacency is None or (not vector and match("False", more.get("vector", each)) is None):
                 raise refuse(each, "answers are not described so")
             self.answers.append(Preprocessing(name, keyword, _SORTS[sort], vector, adjacency, each.lineno))
-            for part in more.keys() & {"sensitivity", "lattice"}:
+            for part in more.keys() & {"sensitivity", "lattice", "table"}:
                 self.told[f"{part} of {name}"] = text(more[part])
             if "restricted" in more:
                 self.told[f"restricted {name}"] = ast.unparse(more["restricted"])
@@ -738,11 +738,13 @@ class _Class:
                     at_each = ast.unparse(node.args) == "i" and "i" in scope.names and scope.names["i"] == "i"
                     node = node.body if at_each else node
                 bounds[part] = scope.read(node)
-        if isinstance(sizes := given.get("table"), ast.Tuple):
-            each.sizes = f", table={ast.unparse(sizes)}"
-            self.told[f"table of {each.name}"] = ", ".join(unparse_expr(scope.read(e)) for e in sizes.elts)
-        elif sizes is not None:
-            raise refuse(sizes, "the rows and columns of a table were expected here")
+        sizes = given.get("table")
+        parts = sizes.elts if isinstance(sizes, ast.Tuple) else []
+        if self.told.get(f"table of {each.name}", "") != ", ".join(
+            unparse_expr(scope.read(e)) for e in parts
+        ):
+            raise ReadError(each.line, f"`{each.name}` is read as a table of other sizes")
+        each.sizes = "" if sizes is None else f", table={ast.unparse(sizes)}"
         self._settle(scope, ())
         each.low, each.high, each.lattice = bounds.get("low"), bounds.get("high"), bounds.get("step")
         each.whole = "whole" in given and match("True", given["whole"]) is not None
