@@ -74,8 +74,6 @@ def _check(value: object, wanted: Any, level: int) -> None:
             raise _ill(value, wanted)
         for one, kind in zip(value, repeat(parts[0]) if parts[-1] is Ellipsis else parts, strict=False):
             _check(one, kind, level + 1)
-    elif isinstance(value, contract.Contract):
-        well_formed(value.mechanism)
     elif isinstance(value, n.Node | Span | Chance | LoopWitness | Witness):
         for name, hint in _types(wanted).items():
             _check(getattr(value, name), hint, level + 1)

@@ -117,7 +117,7 @@ def test_a_witness_that_is_none_is_rejected() -> None:
         *({"costs": ("eps",)}, {"loops": (made(early=(None,)),)}, {"loops": (made(measure=3),)}),
         {"loops": (made(chance=chance_of(1, ONE, ONE)),)},
         {"loops": (made(later=3),)},
-        {"route": "straight on"},
+        *({"route": "straight on"}, {"loops": {0: LoopWitness()}}),
     ]
     for change in changes:
         assert isinstance(decide(spec, Witness(**change)), Rejected), change
