@@ -53,6 +53,12 @@ def well_formed_witness(witness: object) -> Witness:
 
 
 @cache
+def _made_of(wanted: Any) -> tuple[Any, tuple[Any, ...]]:
+    """What a type is made by, and of which ones."""
+    return typing.get_origin(wanted), typing.get_args(wanted)
+
+
+@cache
 def _types(kind: Any) -> dict[str, Any]:
     """The types that a class of the tree, or of a witness, states for its fields."""
     return typing.get_type_hints(kind, None, {"Contract": contract.Contract, "Span": Span})
@@ -60,11 +66,11 @@ def _types(kind: Any) -> dict[str, Any]:
 
 def _check(value: object, wanted: Any, level: int) -> None:
     """That a value has a type, all the way down."""
-    origin, parts = typing.get_origin(wanted), typing.get_args(wanted)
+    origin, parts = _made_of(wanted)
     if level > LEVELS:
         raise Reject("form", n.NOWHERE, "the tree is too deep")
     if origin in (typing.Union, types.UnionType):
-        _check(value, next((c for c in parts if type(value) is (typing.get_origin(c) or c)), parts), level)
+        _check(value, next((c for c in parts if type(value) is (_made_of(c)[0] or c)), parts), level)
     elif origin is Mapping and isinstance(value, Mapping):
         pass  # of witnesses: each is looked at where its callee is
     elif type(value) is not (origin or wanted):

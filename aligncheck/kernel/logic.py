@@ -114,13 +114,12 @@ def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
 
 
 def fresh_solver(ctx: Any, rounds: int, limit: int) -> Any:
-    """For more than one round a solver that chooses cases by what the question needs. `SIMPLIFIED`: one round
-    after all was simplified, which may take away terms that instances are made of.
+    """A solver that chooses cases by what the question needs. `SIMPLIFIED`: one round after all was simplified,
+    which may take away terms that instances are made of.
     """
     if rounds == SIMPLIFIED:
         return instances(z3.Solver, ctx, AT_ONCE[0], limit)
-    more = {"case_split": 3} if rounds > AT_ONCE[0] else {}
-    return instances(z3.SimpleSolver, ctx, rounds, limit, **more)
+    return instances(z3.SimpleSolver, ctx, rounds, limit, case_split=3)
 
 
 COUNT = "rlimit count"

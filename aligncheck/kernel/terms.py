@@ -102,14 +102,14 @@ def implies(condition: Term, conclusion: Term) -> Term:
 
 def real(term: Term) -> Term:
     """The same number, as a real one."""
-    if z3.is_int_value(term):
+    if isinstance(term, z3.IntNumRef):
         return z3.RealVal(term.as_long(), term.ctx)
     return z3.ToReal(term) if z3.is_int(term) else term
 
 
 def alike(*terms: Term) -> tuple[Term, ...]:
     """The same values, of one sort: if any is a real number, all are."""
-    return terms if len({term.sort() for term in terms}) == 1 else tuple(map(real, terms))
+    return terms if len(set(map(z3.is_int, terms))) == 1 else tuple(map(real, terms))
 
 
 def absolute(term: Term) -> Term:
