@@ -135,13 +135,18 @@ class Judge:
 
     def _refined(self, mechanism: Mechanism, witness: Witness) -> tuple[Witness, Accepted | Rejected]:
         """What the kernel says of a witness, changed as its answers suggest."""
-        answer = decide(mechanism, witness, self._in_time)
+        answer = self._said(mechanism, witness)
         for _ in range(ROUNDS):
             other = None if isinstance(answer, Accepted) else refined(mechanism, witness, answer)
             if other is None:
                 break
-            witness, answer = other, decide(mechanism, other, self._in_time)
+            witness, answer = other, self._said(mechanism, other)
         return witness, answer
+
+    def _said(self, mechanism: Mechanism, witness: Witness) -> Accepted | Rejected:
+        """What the kernel says, which has accepted all callees that are `known`."""
+        accepted = [(callee.contract.mechanism, callee.witness) for callee in self.known.values()]
+        return decide(mechanism, witness, self._in_time, accepted)
 
     def _composed(
         self, mechanism: Mechanism, callees: Mapping[str, Witness], called: bool
@@ -153,10 +158,10 @@ class Judge:
         answer = Rejected("cost", mechanism.span, "nothing was tried")
         for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
             found = sifted(mechanism, witness, self._in_time)
-            said = decide(mechanism, found, self._in_time) if isinstance(found, Witness) else found
+            said = self._said(mechanism, found) if isinstance(found, Witness) else found
             if isinstance(said, Accepted) and isinstance(found, Witness):
                 more = promised(mechanism, found) if called else found
-                kept = said if more == found else decide(mechanism, more, self._in_time)
+                kept = said if more == found else self._said(mechanism, more)
                 if isinstance(kept, Accepted):
                     return Verified(mechanism, more, kept), answer
                 return Verified(mechanism, found, said), answer
@@ -178,7 +183,7 @@ class Judge:
         other = replace(self, limit=effort, explain=False, search=False, early=True)
         try:
             if witness is not None:
-                return isinstance(decide(mechanism, witness, other._in_time), Accepted)
+                return isinstance(other._said(mechanism, witness), Accepted)
             return isinstance(other._judged(mechanism, source, callees, called=False), Verified)
         except (SpecError, OutOfTimeError):
             return False

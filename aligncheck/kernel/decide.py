@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,16 +24,22 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import claimed_in, statements_in
 
 
-def decide(spec: n.Mechanism, witness: Witness, confirm: Confirm | None = None) -> Accepted | Rejected:
+def decide(
+    spec: n.Mechanism,
+    witness: Witness,
+    confirm: Confirm | None = None,
+    known: Sequence[tuple[n.Mechanism, Witness]] = (),
+) -> Accepted | Rejected:
     """Whether every condition of the theorem in docs/kernel.md holds for the spec, for all inputs that it
     declares.
 
     `spec` may be any value at all: what is no spec is rejected. The witness says where to look; nothing in it
-    is believed. `confirm` is asked about every answer of Z3 on which the decision rests.
+    is believed. `confirm` is asked about every answer of Z3 on which the decision rests. `known` are callees
+    that were accepted, with this `confirm`: these very objects, which do not change, are not judged again.
     """
     symbols = Symbols()
     try:
-        return judged(spec, witness, Decider(confirm), symbols)
+        return judged(spec, witness, Decider(confirm, known=known), symbols)
     except Reject as refusal:
         return refusal.answer
     except (z3.Z3Exception, RecursionError) as error:
@@ -73,7 +80,9 @@ class Kernel(Inputs):
 
     def judged_alone(self, spec: n.Mechanism, witness: Witness) -> None:
         """Judges a callee, with a solver and symbols of its own. Raises Reject."""
-        judged(spec, witness, Decider(self.decider.confirm), Symbols())
+        known = self.decider.known
+        if not any(spec is one and witness is its for one, its in known):
+            judged(spec, witness, Decider(self.decider.confirm, known=known), Symbols())
 
     def prepare_inputs(self, path: Path) -> None:
         """Symbols for functions, noise and inputs, and what is declared."""

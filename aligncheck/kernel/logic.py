@@ -114,8 +114,8 @@ def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
 
 
 def fresh_solver(ctx: Any, rounds: int, limit: int) -> Any:
-    """A solver that chooses cases by what the question needs. `SIMPLIFIED`: one round after all was simplified,
-    which may take away terms that instances are made of.
+    """A solver that chooses cases by what the question needs. `SIMPLIFIED`: one round after all was
+    simplified, which may take away terms that instances are made of.
     """
     if rounds == SIMPLIFIED:
         return instances(z3.Solver, ctx, AT_ONCE[0], limit)
@@ -132,10 +132,11 @@ class Decider:
 
     General facts are quantified formulas with triggers: Z3 takes an instance where a symbol that is applied
     to the variable stands applied to a term of the question, and looks for no others. Whichever it takes, a
-    goal that follows from them follows from the facts.
+    goal that follows from them follows from the facts. `known` are callees that were accepted before.
     """
 
     confirm: Confirm | None = None
+    known: Sequence[tuple[object, object]] = ()
     needs: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     number: int = 0
     asked: int = 0

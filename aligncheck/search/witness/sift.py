@@ -48,6 +48,9 @@ class Sifting(Kernel):
 
     failed: set[Line] = field(default_factory=set)
 
+    def judged_alone(self, spec: n.Mechanism, witness: Witness) -> None:
+        """Callees were judged before."""
+
     def decide(self, path: Path, facts: list[Fact], o: Obligation) -> None:
         if o.line is None:
             super().decide(path, facts, o)
