@@ -16,6 +16,7 @@ import pytest
 from kernel_cases import PROJECT, decide, spec_of, witness_of
 from kernel_pairs import spec as mechanism
 
+from aligncheck.kernel import decide as deciding
 from aligncheck.kernel import state
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import Kernel
@@ -700,3 +701,17 @@ def test_a_new_value_adds_to_its_draw(value: str, condition: str | None) -> None
     source = Source("m.dp", text)
     answer = decide(parse(source), Witness(sample=(("eps", Fraction(1)),)))
     assert (answer.condition if isinstance(answer, Rejected) else None) == condition
+
+
+def test_only_the_very_callee_that_was_accepted_is_not_judged_again() -> None:
+    spec, witness = tree("svt_with_measures"), witness_of("specs", "svt_with_measures")
+    (use,) = (u for u in spec.uses if u.name in witness.callees and witness.callees[u.name].loops)
+    assert use.contract is not None
+    callee, kept = use.contract.mechanism, replace(witness.callees[use.name], loops=())
+    lost = with_sorts(spec, replace(witness, callees={**witness.callees, use.name: kept}))
+    others = ((callee, replace(kept)), (replace(callee), kept))
+    for known in ((), *((each,) for each in others)):
+        answer = deciding.decide(spec, lost, None, known)
+        assert isinstance(answer, Rejected), known
+        assert answer.condition == "calls"
+    assert isinstance(deciding.decide(spec, lost, None, ((callee, lost.callees[use.name]),)), Accepted)
