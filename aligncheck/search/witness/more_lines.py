@@ -16,6 +16,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.candidates import implied
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
@@ -104,6 +105,7 @@ class MoreLines(Scans):
             if isinstance(s, n.Sample) and s.index is not None:
                 yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), self._reached(s, s.index, k))
                 yield n.Name(f"$dense_{s.name}")
+        yield from self._left_at(k)
         yield from self._records(k)
         yield from self._claimed(k)
         yield from self._up_to_limits(k)
@@ -111,12 +113,22 @@ class MoreLines(Scans):
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
 
+    def _left_at(self, k: int) -> Iterator[n.Expr]:
+        """Where a loop inside was left that counts up to a limit, if that is kept."""
+        tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in all_of(s.test))
+        for test in (t for t in tests if isinstance(t, n.Compare) and t.op == "<"):
+            for s in self.inside[k]:
+                if isinstance(s, n.Assign) and s.value == test.left:
+                    yield n.Compare("<=", n.Name(s.name), test.right)
+
     def _reached(self, draw: n.Sample, index: n.Expr, k: int) -> n.Expr:
         """The index at which a round of a loop draws first: inner loops are where they start."""
         for inner in reversed(self._chain(draw)):
             if inner == k:
                 break
             index = line_costs.resolved(index, {named(self._index(inner)): low_of(self.loops[inner])})
+            if isinstance(self.loops[inner], n.While):
+                index = line_costs.resolved(index, dict.fromkeys(self._changed(inner), ZERO))
         return index
 
     def _drawn_up_to(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
@@ -238,6 +250,21 @@ class MoreLines(Scans):
                     yield n.Compare(">=", place, index)
                     for up in self.flags(k):
                         yield n.Logic("or", (n.Unary("not", up), n.Compare("==", place, index)))
+            for there, told, variable in dict.fromkeys(self._told_to_be(k)):
+                yield there
+                yield implied(there, n.Compare(">=", told, variable))
+                for up in self.flags(k):
+                    yield n.Logic("or", (n.Unary("not", up), implied(there, n.Compare("==", told, variable))))
+
+    def _told_to_be(self, k: int) -> Iterator[tuple[n.Expr, n.OutField, n.Name]]:
+        """Whether a record tells a variable that the loop changes, as a guard asks; and that it is there."""
+        for line in walk.shifts_in(self.spec.align):
+            for part in walk.subexpressions(line.guard) if line.guard is not None else ():
+                if isinstance(part, n.Compare) and part.op == "==":
+                    for told, x in ((part.left, part.right), (part.right, part.left)):
+                        if isinstance(told, n.OutField) and named(x) in self._changed(k):
+                            tags = [s.tag for s in self.everything if isinstance(s, n.Emit)]
+                            yield n.OutIs(told.index, tags[-1]), told, n.Name(named(x))
 
     # --- what was paid ---
 
@@ -259,6 +286,8 @@ class MoreLines(Scans):
                 parts.append(self._called(s))
         found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
         found += self._within_a_round(k, lines)
+        if any(list(self._told_to_be(each)) for each in range(len(self.loops))):
+            found += self._once_a_round(k, lines)
         if len(lines) == 1:
             often = self._how_often(lines[0], k)
             found += [_times(how, self.spec.privacy) for how in often if how != self._index(k)]
@@ -279,6 +308,20 @@ class MoreLines(Scans):
                     for cost in self._unit(line, s):
                         paid = _times(now, n.Binary("*", cost, self._index(k)))
                         yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
+
+    def _once_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid where each line costs once in a round: of a loop inside once its flag is up."""
+        *around, _ = self._around(k)
+        paid: dict[bool, list[n.Expr]] = {True: [], False: []}
+        for s in self.inside[around[-1] if around else k]:
+            for line in (line for line in lines if isinstance(s, n.Sample) and line.name == s.name):
+                units = self._unit(line, s) if isinstance(s, n.Sample) else iter(())
+                paid[any(s is each for each in self.inside[k])] += islice(units, 1)
+        if not around:
+            yield _times(self._index(k), _sum(paid[True]))
+        for up in self.flags(k) if around else ():
+            before = n.Name(f"$head_{around[-1]}_alignment_cost")
+            yield _sum((before, *paid[False], n.Conditional(up, _sum(paid[True]), ZERO)))
 
     def _paid(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         chain = self._chain(draw)
