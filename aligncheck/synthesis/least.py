@@ -17,7 +17,6 @@ from typing import TypeVar
 from aligncheck.effort import Effort
 from aligncheck.judge import Judge
 from aligncheck.language.check import check
-from aligncheck.language.check.scope import only_pure
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
@@ -65,20 +64,18 @@ class LeastClaim:
 
 
 def least_claim(source: Source, effort: Effort) -> LeastClaim:
-    """The least claim of the alignment that stands in a spec.
+    """The least claim of the alignment that stands in a spec: the least multiple of an ε, beside the δ that
+    stands there if there is one, or of a ρ. Runs say nothing of claims in δ or ρ, which are about means.
 
     Raises SpecError for what is no spec.
     """
     judge = Judge(math.inf, explain=False, search=False, limit=effort)
-    mechanism, _ = judge.with_callees(
-        only_pure(source, check(source, parse(source)), "the search for a claim"), source
-    )
-    whole = mechanism.privacy if mechanism.most is None else mechanism.most
-    runs = costs(mechanism)
+    mechanism, _ = judge.with_callees(check(source, parse(source)), source)
+    runs = costs(mechanism) if isinstance(mechanism.claim, n.Pure) else []
     most = dearest(mechanism, runs)
     holds = verified(judge, source)
-    factor = _least_factor(judge, source, whole, most.share if most else Fraction(0), holds)
-    least = None if factor is None else times(whole, factor)
+    factor = _least_factor(judge, source, mechanism.claim, most.share if most else Fraction(0), holds)
+    least = None if factor is None else _multiple(mechanism.claim, factor)
     text = None if least is None else with_claim(source, least)
     formulas: list[str] = []
     free: list[str] = []
@@ -97,8 +94,19 @@ def least_claim(source: Source, effort: Effort) -> LeastClaim:
     )
 
 
+def _multiple(claim: n.Claim, factor: Fraction) -> str:
+    """The text of a claim that is so many times as large: in ε beside the same δ, or in ρ."""
+    match claim:
+        case n.Pure(epsilon=epsilon, most=most):
+            return times(most or epsilon, factor)
+        case n.Approximate(epsilon=epsilon, delta=delta):
+            return f"{times(epsilon, factor)} delta {unparse_expr(delta)}"
+        case n.Concentrated(rho=rho):
+            return f"{times(rho, factor)} zcdp"
+
+
 def _least_factor(
-    judge: Judge, source: Source, claim: n.Expr, least: Fraction, holds: bool
+    judge: Judge, source: Source, claim: n.Claim, least: Fraction, holds: bool
 ) -> Fraction | None:
     """The least multiple of the claim that is verified, of those that no run exceeds: a larger claim holds
     where a smaller one does, so halving finds it.
@@ -109,7 +117,7 @@ def _least_factor(
     options = sorted(f for f in {*parts, least} if f >= least and (f < 1 or not holds) and f > 0)
 
     def shown(factor: Fraction) -> bool:
-        return verified(judge, with_claim(source, times(claim, factor)))
+        return verified(judge, with_claim(source, _multiple(claim, factor)))
 
     if options and shown(options[0]):
         return options[0]

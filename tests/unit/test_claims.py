@@ -74,6 +74,15 @@ def told(source: Source) -> Verified:
     return result.verdict
 
 
+@pytest.mark.parametrize(
+    ("name", "claim", "times"),
+    [("broken/quarter_of_the_square", "eps**2/2 zcdp", 2), ("histogram_gauss_delta", "eps delta delta", 1)],
+)
+def test_the_least_claim_in_delta_and_rho(name: str, claim: str, times: int) -> None:
+    found = least(spec(f"delta/{name}"))
+    assert (found.least, found.factor, found.dearest) == (claim, times, None)
+
+
 def test_verified_shows_a_run_that_costs_all() -> None:
     """It is replayed anew here, and its noise is that of the draws on D."""
     verdict = told(spec("svt_with_gap"))
