@@ -2,10 +2,12 @@
 
     pip install dp-accounting opendp mpmath; python tests/bench/accountants.py
 
-Prints two tables. The first: ρ-zCDP in ε at a δ, simple and tight; by OpenDP; by dp-accounting, which takes
+Prints three tables. The first: ρ-zCDP in ε at a δ, simple and tight; by OpenDP; by dp-accounting, which takes
 the least of a list of orders (here ever closer to the best one); and what Gaussian noise with this ρ has,
 below which no bound may be. The second: advanced composition of k runs beside the least there is (Kairouz,
-Oh, Viswanath, *The Composition Theorem for Differential Privacy*), by dp-accounting, in steps of 2ε.
+Oh, Viswanath, *The Composition Theorem for Differential Privacy*), by dp-accounting, in steps of 2ε. The third: ε²/8, the ρ of an index
+by Gumbel noise of the scale 2/ε (answers that move by 1), by OpenDP; and the greatest Rényi divergence over its
+order, by dp-accounting, of the choice of one of two answers that change places, a randomized response with ε/2.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ CONCENTRATED = [
     (0.125, 1e-30),
 ]
 COMPOSED = [(0.1, 100, 1e-6), (0.01, 1000, 1e-6), (0.5, 20, 1e-3), (1.0, 4, 0.1)]
+CHOSEN = [0.01, 0.1, 1.0, 3.0]
 
 
 def by_opendp(rho: float, delta: float) -> float:
@@ -77,6 +80,26 @@ def least_of_all(epsilon: float, calls: int, slack: float) -> float:
     return float(accountant.advanced_composition(each, calls, slack))
 
 
+def noisy_max_by_opendp(epsilon: float) -> float:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    answers = dp.vector_domain(dp.atom_domain(T=float, nan=False)), dp.linf_distance(T=float)
+    measurement = dp.m.make_noisy_max(*answers, dp.zero_concentrated_divergence(), scale=2 / epsilon)
+    return float(measurement.map(1.0))
+
+
+def of_two_answers(epsilon: float) -> float:
+    import numpy as np
+    from dp_accounting import NeighboringRelation, dp_event
+    from dp_accounting.rdp import rdp_privacy_accountant as rdp
+
+    orders = 1 + np.exp(np.linspace(-6, 6, 400))
+    accountant = rdp.RdpAccountant(list(orders), NeighboringRelation.REPLACE_ONE)
+    accountant.compose(dp_event.RandomizedResponseDpEvent(2 / (1 + np.exp(epsilon / 2)), 2))
+    return float(max(accountant._rdp / orders))
+
+
 def main() -> None:
     print(
         "| ρ | δ | simple | tight | OpenDP | dp-accounting | Gaussian | δ of the tight ε |\n"
@@ -97,6 +120,10 @@ def main() -> None:
             + " | ".join(f"{number:.14g}" for number in numbers)
             + " |"
         )
+    print("\n| ε | ε²/8 | OpenDP | two answers |\n" + "|---" * 4 + "|")
+    for epsilon in CHOSEN:
+        numbers = [epsilon**2 / 8, noisy_max_by_opendp(epsilon), of_two_answers(epsilon)]
+        print(f"| {epsilon:g} | " + " | ".join(f"{number:.14g}" for number in numbers) + " |")
 
 
 if __name__ == "__main__":
