@@ -5,9 +5,10 @@
 Prints three tables. The first: ρ-zCDP in ε at a δ, simple and tight; by OpenDP; by dp-accounting, which takes
 the least of a list of orders (here ever closer to the best one); and what Gaussian noise with this ρ has,
 below which no bound may be. The second: advanced composition of k runs beside the least there is (Kairouz,
-Oh, Viswanath, *The Composition Theorem for Differential Privacy*), by dp-accounting, in steps of 2ε. The third: ε²/8, the ρ of an index
-by Gumbel noise of the scale 2/ε (answers that move by 1), by OpenDP; and the greatest Rényi divergence over its
-order, by dp-accounting, of the choice of one of two answers that change places, a randomized response with ε/2.
+Oh, Viswanath, *The Composition Theorem for Differential Privacy*), by dp-accounting, in steps of 2ε. The
+third: ε²/8, the ρ of an index by Gumbel noise of the scale 2/ε (answers that move by 1), by OpenDP; and the
+greatest Rényi divergence over its order, by dp-accounting, of the choice of one of two answers that change
+places, which is a randomized response with ε/2.
 """
 
 from __future__ import annotations
