@@ -1,9 +1,10 @@
-"""Runs a function on many items, each in a process of its own under limits that are enforced from outside.
+"""Runs a function on many items, in processes under limits that are enforced from outside.
 
-Solvers do not always honour their own limits, native code can crash, and libraries keep state. So an item
-that overruns its time or its memory is killed, a process that dies takes only its item with it, what one item
-leaves behind cannot change another's result, and no process outlives the parent. Nothing here knows of specs:
-function, items and results are the caller's (all picklable, the function importable).
+Solvers do not always honour their own limits, and native code can crash. So an item that overruns its time or
+its memory is killed, a process that dies takes only its item with it, and no process outlives the parent.
+Libraries keep state: each item has a process of its own, unless the caller says that what one leaves behind
+does not change another's result. Nothing here knows of specs: function, items and results are the caller's
+(all picklable, the function importable).
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import signal
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
@@ -82,14 +84,19 @@ _LOOK = 0.1
 """Seconds between two looks at how much memory the workers use."""
 
 
+_SMALL = 1 / 8
+"""A process that uses no more of its memory than this is given another item."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    """A process, our end of its pipe, the number of its item, and when it was started."""
+    """A process, our end of its pipe, the number of its item, since when it has it, and how many it had before."""
 
     process: BaseProcess
     pipe: connection.Connection
     index: int
     since: float
+    before: int = 0
 
 
 class Supervision(Generic[Item, Value]):
@@ -101,8 +108,10 @@ class Supervision(Generic[Item, Value]):
     `deadline` is wall-clock seconds per item, its process's start included. `memory` is how many bytes each
     process may use: on Linux of what is resident, which is looked at from outside; where the system can bound
     it, its address space is bounded by twice as much, since libraries reserve more than they use. `warm_up`
-    is called on entry where several items are to be forked: what it imports, they share. Enter and leave in
-    the same thread: on Linux a process dies with the thread that started it.
+    is called on entry where several items are to be forked: what it imports, they share. A process does at
+    most `together` items, one after the other, and no more once it has grown large; one that is lost in a
+    process that did others is tried again in a new one, unless time was what it lacked. Enter and leave in the
+    same thread: on Linux a process dies with the thread that started it.
     """
 
     def __init__(
@@ -114,19 +123,21 @@ class Supervision(Generic[Item, Value]):
         jobs: int,
         memory: int | None = None,
         warm_up: Callable[[], object] | None = None,
+        together: int = 1,
     ) -> None:
         if deadline <= 0:
             raise ValueError(f"deadline must be positive, got {deadline}")
-        if jobs < 1:
-            raise ValueError(f"jobs must be at least 1, got {jobs}")
+        if jobs < 1 or together < 1:
+            raise ValueError(f"jobs must be at least 1, got {jobs}, {together} together")
         self._function = function
         self._items = items
         self._deadline = deadline
         self._jobs = jobs
         self._memory = memory
         self._warm_up = warm_up
+        self._together = together
         self._context = _context()
-        self._next = 0
+        self._left = deque(range(len(items)))
         self._workers: list[_Worker] = []
 
     def __enter__(self) -> Supervision[Item, Value]:
@@ -155,20 +166,44 @@ class Supervision(Generic[Item, Value]):
                 outcome = self._outcome(worker)
                 if outcome is not None:
                     self._workers.remove(worker)
-                    _kill(worker)
-                    self._start_more()
-                    yield worker.index, outcome
+                    again = worker.before > 0 and isinstance(outcome, OutOfMemory | Died)
+                    if again:
+                        self._left.appendleft(worker.index)
+                    if not self._goes_on(worker, outcome):
+                        _kill(worker)
+                        self._start_more()
+                    if not again:
+                        yield worker.index, outcome
+
+    def _goes_on(self, worker: _Worker, outcome: Outcome[Value]) -> bool:
+        """Gives a process another item, if it may have one and there is one: not after an item that may have
+        been broken off.
+        """
+        if not self._left or worker.before + 1 >= self._together or not isinstance(outcome, Done | Raised):
+            return False
+        if outcome.seconds > self._deadline / 2:
+            return False
+        if self._memory is not None and _resident(worker.process.pid) > _SMALL * self._memory:
+            return False
+        index = self._left[0]
+        try:
+            worker.pipe.send(self._items[index])
+        except OSError:  # it has died since
+            return False
+        self._left.popleft()
+        self._workers.append(replace(worker, index=index, since=time.monotonic(), before=worker.before + 1))
+        return True
 
     def _start_more(self) -> None:
-        while len(self._workers) < self._jobs and self._next < len(self._items):
-            ours, theirs = self._context.Pipe(duplex=False)
-            arguments = (self._function, self._items[self._next], theirs, os.getpid(), self._memory)
+        while len(self._workers) < self._jobs and self._left:
+            ours, theirs = self._context.Pipe()
+            index = self._left.popleft()
+            arguments = (self._function, self._items[index], theirs, os.getpid(), self._memory)
             process = self._context.Process(target=_serve, args=arguments, daemon=True)  # type: ignore[attr-defined]
             since = time.monotonic()
             process.start()
             theirs.close()  # its only holder is now the process: when that dies, our end tells
-            self._workers.append(_Worker(process, ours, self._next, since))
-            self._next += 1
+            self._workers.append(_Worker(process, ours, index, since))
 
     def _outcome(self, worker: _Worker) -> Outcome[Value] | None:
         """What has become of a worker's item; None while it works on it."""
@@ -291,16 +326,17 @@ def _serve(
     parent: int,
     memory: int | None,
 ) -> None:
-    """Sends what becomes of one item."""
+    """Sends what becomes of an item, and of others as long as it is given more."""
     gc.freeze()  # what was there before the fork stays shared: a collection would write to each object's page
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent cleans up
     _die_with(parent)
     _keep_off_standard_output()
     if memory is not None:
         _bound_memory(2 * memory)
-    outcome = _pickled(_answer(function, item))
-    with contextlib.suppress(OSError):  # nobody listens any more
-        pipe.send_bytes(outcome)
+    with contextlib.suppress(OSError, EOFError):  # nobody listens any more
+        while True:
+            pipe.send_bytes(_pickled(_answer(function, item)))
+            item = pipe.recv()
 
 
 def _answer(function: Callable[[Item], Value], item: Item) -> Done[Value] | Raised | OutOfMemory:

@@ -82,10 +82,13 @@ class _UnsupportedClause(Exception):  # noqa: N818 - it is an answer
 
 
 class _InputQuestion:
-    """One unknown for each input, and what the declarations say of them."""
+    """One unknown for each input, and what the declarations say of them; in a context of its own, so that
+    answers do not depend on what was asked before.
+    """
 
     def __init__(self, mechanism: Mechanism, lengths: Mapping[str, int], fixed: Mapping[str, object]) -> None:
         self._z3 = _z3()
+        self._context = self._z3.Context()
         self._lengths = lengths
         self.variables: dict[str, Any] = {}
         self._open: list[str] = []
@@ -104,14 +107,16 @@ class _InputQuestion:
     def _variable(self, name: str, sort: Sort) -> Any:
         match sort:
             case Sort.BOOL:
-                return self._z3.Bool(name)
+                return self._z3.Bool(name, self._context)
             case Sort.INT:
-                return self._z3.Int(name)
+                return self._z3.Int(name, self._context)
             case Sort.REAL:
-                return self._z3.Real(name)
+                return self._z3.Real(name, self._context)
 
     def _constant(self, value: Ground) -> Any:
-        return self._z3.BoolVal(value) if isinstance(value, bool) else self._z3.RealVal(str(value))
+        if isinstance(value, bool):
+            return self._z3.BoolVal(value, self._context)
+        return self._z3.RealVal(str(value), self._context)
 
     def _declared(self, item: nodes.Parameter | nodes.PublicVector | nodes.Queries) -> None:
         lists = isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector)
@@ -129,7 +134,7 @@ class _InputQuestion:
             self._clause(item.range[0], index, lambda low: low <= answer)
             self._clause(item.range[1], index, lambda high: answer <= high)
         if item.lattice is not None:
-            steps = self._z3.ToReal(self._z3.Int(f"{name} in steps"))
+            steps = self._z3.ToReal(self._z3.Int(f"{name} in steps", self._context))
             self._clause(item.lattice, index, lambda step: answer == steps * step)
 
     def _clause(self, expr: nodes.Expr, index: int, made: Callable[[Any], Any]) -> None:
@@ -144,7 +149,7 @@ class _InputQuestion:
 
     def plainest(self, extra: Any) -> dict[str, Ground] | None:
         """Values that are as plain as can be, one input after the other; None where none are found."""
-        solver = self._z3.Solver()
+        solver = self._z3.Solver(ctx=self._context)
         solver.set("rlimit", _SOLVER_STEPS)
         solver.add(*self._clauses, extra)
         if solver.check() != self._z3.sat:
@@ -169,7 +174,7 @@ class _InputQuestion:
             if name not in self._open:
                 yield small
             else:
-                parts = self._z3.ToReal(self._z3.Int(f"{name} in parts"))
+                parts = self._z3.ToReal(self._z3.Int(f"{name} in parts", self._context))
                 yield self._z3.And(small, variable * denominator == parts)
 
     def _read(self, model: Any) -> dict[str, Ground] | None:
@@ -199,7 +204,7 @@ class _InputQuestion:
                 held = self.variables[ident]
                 return z3.ToReal(held) if z3.is_int(held) else held
             case nodes.Name(ident="i"):
-                return z3.RealVal(index)
+                return z3.RealVal(index, self._context)
             case nodes.Unary(op="not", operand=operand):
                 return z3.Not(of(operand))
             case nodes.Unary(operand=operand):
@@ -211,7 +216,7 @@ class _InputQuestion:
             case nodes.Logic(op=op, args=args):
                 return (z3.And if op == "and" else z3.Or)(*map(of, args))
             case nodes.Call(function="len", args=(nodes.Name(ident=ident),)):
-                return z3.RealVal(self._lengths.get(ident, 1))
+                return z3.RealVal(self._lengths.get(ident, 1), self._context)
             case nodes.Call(function="abs", args=(arg,)):
                 return z3.If(of(arg) < 0, -of(arg), of(arg))
             case nodes.Call(function="min", args=(left, right)):
