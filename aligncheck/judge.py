@@ -7,7 +7,7 @@ Trusted: VERIFIED is said here, and only of what the kernel accepted. All that i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,7 +20,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
 from aligncheck.language.syntax.walk import has_coins
-from aligncheck.search.attempt import Attempt, attempt, not_shown, refuse_default, too_many_paths
+from aligncheck.search.attempt import Attempt, not_shown, refuse_default, too_many_paths
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
@@ -96,11 +96,12 @@ class Judge:
                 return _not_decided(mechanism)
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
-        tried = attempt(mechanism, source, effort, self.early and not called)
-        if tried.shown is not None:
-            return tried.refuted(tried.shown)
+        tried = Attempt(mechanism, source, effort, self.early and not called)
+        shown = tried.shown
+        if shown is not None:
+            return tried.refuted(shown)
         try:
-            proposals = Proposals(mechanism, callees, effort, self._hopeless(tried), called)
+            proposals = Proposals(mechanism, callees, effort, tried.hopeless, called)
             witness, answer = self._decided(mechanism, proposals.tries())
             if isinstance(answer, Rejected) and answer.condition in HELPED:
                 added = mechanism.uses or has_coins(mechanism.body)
@@ -117,10 +118,6 @@ class Judge:
             case Rejected():
                 verified = partial(self._holds, source, callees) if self.explain and not called else None
                 return tried.failing(answer, witness, self.search, verified)
-
-    def _hopeless(self, tried: Attempt) -> Callable[[], bool]:
-        """Whether nothing is to be found; where that is explained, all that can be shown helps."""
-        return (lambda: False) if self.explain else tried.hopeless
 
     def _decided(self, mechanism: Mechanism, tries: Tries) -> tuple[Witness, Accepted | Rejected]:
         """The first witness that the kernel accepts; where it accepts none, what it says of the likeliest."""

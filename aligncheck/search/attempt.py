@@ -63,35 +63,20 @@ if TYPE_CHECKING:
     from aligncheck.search.failing.counterexamples import FailingRun
     from aligncheck.search.failing.exceeding import Exceeding
 
-SEARCH_STEPS = 15_000
+SEARCH_STEPS = 11_000
 """How much is done to find a concrete violation."""
-
-
-def attempt(mechanism: Mechanism, source: Source, effort: Effort, early: bool = False) -> Attempt:
-    """What a search chooses for a proof; nothing where, `early`, a few runs show that there is none."""
-    if has_densities(mechanism.body):
-        return Attempt(mechanism, source, effort)
-    shown = _shown(mechanism, effort) if early else None
-    return Attempt(mechanism, source, effort, early, shown)
-
-
-def _shown(mechanism: Mechanism, effort: Effort) -> FailingRun | None:
-    from aligncheck.search.failing.counterexamples import shown_by_runs
-
-    return shown_by_runs(mechanism, effort.part(steps=SEARCH_STEPS))
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is known of one mechanism before the kernel is asked. A few runs were looked at if `early`;
-    `shown` is one that leaves nothing for the kernel to accept. `witness` is the last one that was tried.
+    """What is known of one mechanism before the kernel is asked. If `early`, a few runs are looked at before
+    anything else, and any of them will do. `witness` is the last one that was tried.
     """
 
     mechanism: Mechanism
     source: Source
     effort: Effort
     early: bool = False
-    shown: FailingRun | None = None
     witness: Witness | None = None
 
     def failing(
@@ -109,7 +94,7 @@ class Attempt:
         """
         refuse_contradiction(self.mechanism, self.source)
         known = replace(self, witness=None if self._by_densities else witness)
-        vars(known).update({k: v for k, v in vars(self).items() if k == "_by_runs"})
+        vars(known).update({k: v for k, v in vars(self).items() if k in ("_runs", "_by_runs")})
         return known._judged(answer, witness, search, verified)
 
     def _judged(self, answer: Rejected, witness: Witness, search: bool, verified: Verified | None) -> Verdict:
@@ -122,7 +107,7 @@ class Attempt:
 
     def _violation(self, answer: Rejected, witness: Witness) -> FailingRun | Exceeding | None:
         """A confirmed violation, of the condition at which the kernel stopped if there is one."""
-        from aligncheck.search.failing.counterexamples import find_violation
+        from aligncheck.search.failing.counterexamples import find_violation, simplified
         from aligncheck.search.failing.exceeding import find_exceeding
 
         first = condition_named(answer.condition)
@@ -130,17 +115,34 @@ class Attempt:
             return find_exceeding(self.mechanism, first, self.effort)
         shown = None if self.early else self._by_runs
         first = first if shown is None else shown.condition
-        found = find_violation(self.mechanism, witness, first, self.effort.part(steps=SEARCH_STEPS))
-        return found if shown is None or (found is not None and found.condition is first) else shown
+        ready = self._runs if self.early else None
+        found = find_violation(self.mechanism, witness, first, self.effort.part(steps=SEARCH_STEPS), ready)
+        if shown is None or (found is not None and found.condition is first):
+            return found
+        return simplified(self.mechanism, shown)
+
+    @property
+    def shown(self) -> FailingRun | None:
+        """A run that leaves nothing for the kernel to accept, if one was looked for this early."""
+        return self._by_runs if self.early else None
+
+    @cached_property
+    def _runs(self) -> dict[Condition, FailingRun]:
+        """What a few runs violate."""
+        from aligncheck.search.failing.counterexamples import violations
+
+        return {} if self._by_densities else violations(self.mechanism)
 
     @cached_property
     def _by_runs(self) -> FailingRun | None:
-        """What a few runs violate, if no proof gets around it."""
-        return None if self._by_densities else _shown(self.mechanism, self.effort)
+        """The same, if it is one thing and no proof gets around it."""
+        from aligncheck.search.failing.counterexamples import shown_by_runs
+
+        return shown_by_runs(self.mechanism, self._runs, self.effort.part(steps=SEARCH_STEPS))
 
     def hopeless(self) -> bool:
         """Whether a few runs leave nothing for the kernel to accept."""
-        return not self.early and self._by_runs is not None
+        return self._by_runs is not None
 
     def refuted(self, shown: FailingRun) -> Verdict:
         """The verdict on what a run `shown` violates, without more.

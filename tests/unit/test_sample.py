@@ -45,19 +45,24 @@ def test_one_sided_noise_is_not_negative() -> None:
     assert max(drawn) > 0  # type: ignore[type-var, operator]
 
 
+HALF = Fraction(1, 2)
+
+
 def test_steps_make_one_number_simpler_at_a_time() -> None:
     scenario = Scenario(
         (),
-        (("q", (Fraction(2), Fraction(1))),),
-        (("q", (Fraction(3), Fraction(1))),),
-        ((("eta", 0), Fraction(1)),),
+        (("q", (Fraction(2), HALF)),),
+        (("q", (Fraction(3), HALF)),),
+        ((("eta", 0), Fraction(5)),),
     )
     simpler = [step(scenario) for step in simpler_scenarios(scenario)]
-    assert simpler[0].noise == ()
-    assert [(s.data[0][1], s.data_prime[0][1]) for s in simpler[1:]] == [
-        ((2, 1), (2, 1)),
-        ((0, 1), (1, 1)),
-        ((2, 1), (3, 1)),
+    assert [dict(s.noise).get(("eta", 0)) for s in simpler[:4]] == [None, 1, 2, 4]
+    assert [(s.data[0][1], s.data_prime[0][1]) for s in simpler[4:]] == [
+        ((2, HALF), (2, HALF)),
+        ((0, HALF), (1, HALF)),
+        ((2, HALF), (3, HALF)),
+        ((2, HALF), (3, HALF)),
+        ((2, 0), (3, 0)),
         ((2, 0), (3, 0)),
     ]
 

@@ -14,7 +14,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.search.failing import counterexamples
-from aligncheck.search.failing.counterexamples import FailingRun, find_violation, shown_by_runs
+from aligncheck.search.failing.counterexamples import FailingRun, find_violation, shown_by_runs, violations
 from aligncheck.search.witness.sorting import with_sorts
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
@@ -158,7 +158,8 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
 
 def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
     """What a few runs show before anything is proved."""
-    run = shown_by_runs(mechanism(program, align, inputs), Effort(20))
+    made = mechanism(program, align, inputs)
+    run = shown_by_runs(made, violations(made), Effort(20))
     return None if run is None else run.condition
 
 

@@ -125,6 +125,43 @@ def test_no_item_sees_what_another_left_behind() -> None:
     assert [o.value for o in outcomes if isinstance(o, Done)] == [["a"], ["b"], ["c"]]
 
 
+def test_items_share_a_process_where_the_caller_lets_them() -> None:
+    with Supervision(with_what_was_there_before, list("abcde"), deadline=20, jobs=1, together=3) as work:
+        outcomes = [outcome for _, outcome in in_order(work)]
+    assert [len(o.value) for o in outcomes if isinstance(o, Done)] == [1, 2, 3, 1, 2]
+
+
+def test_a_process_that_grew_large_gets_no_more_items() -> None:
+    items = ["grow", "a", "b"]
+    with Supervision(pid_after, items, deadline=20, jobs=1, together=3, memory=1 << 29) as work:
+        outcomes = [outcome for _, outcome in in_order(work)]
+    first, second, third = (o.value for o in outcomes if isinstance(o, Done))
+    assert first != second == third
+
+
+LEFT: list[bytes] = []
+
+
+def pid_after(what: str) -> int:
+    if what == "grow":
+        LEFT.append(b"1" * (1 << 27))
+    return os.getpid()
+
+
+def test_what_others_left_in_a_process_costs_no_item() -> None:
+    """One that dies or runs out of memory after others is tried again by itself; one that hangs is not."""
+    with Supervision(worse_each_time, list("abc"), deadline=20, jobs=1, together=3) as work:
+        assert [o.value for _, o in in_order(work) if isinstance(o, Done)] == ["a", "b", "c"]
+    with Supervision(misbehave, ["a", "exit", "b", "sleep", "c"], deadline=0.5, jobs=1, together=5) as work:
+        outcomes = [outcome for _, outcome in in_order(work)]
+    assert [type(o) for o in outcomes] == [Done, Died, Done, TimedOut, Done]
+
+
+def worse_each_time(name: str) -> str:
+    BEFORE.append(name)
+    return name if len(BEFORE) < 3 else os._exit(7)
+
+
 @pytest.mark.parametrize(("items", "shared"), [(["a", "b"], ["warm"]), (["a"], [])])
 def test_several_items_share_what_was_warmed_up(
     monkeypatch: pytest.MonkeyPatch, items: list[str], shared: list[str]

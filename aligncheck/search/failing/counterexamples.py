@@ -33,7 +33,7 @@ from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.failing.models import LIMITS, Models
 from aligncheck.search.failing.realise import Unrealised, realised
-from aligncheck.search.failing.sample import scenarios, simpler_scenarios
+from aligncheck.search.failing.sample import scenarios, shorter_scenarios, simpler_scenarios
 from aligncheck.search.failing.trial import Asked, Course, moved_lines, tells_numbers, trial
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Counterexample
@@ -49,7 +49,7 @@ _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
 _TURNS = 3
 """Of so many models of one question a run may turn out to violate nothing."""
-_FIRST, _TRYING = 0.4, 0.3
+_FIRST, _TRYING = 0.6, 0.3
 """The shares of the time that is left for questions to the solver about the first condition, and for runs
 tried at random; in the rest all other conditions are asked about.
 """
@@ -116,31 +116,39 @@ class FailingRun:
 
 
 def find_violation(
-    mechanism: Mechanism, witness: Witness, first: Condition | None, budget: Effort
+    mechanism: Mechanism,
+    witness: Witness,
+    first: Condition | None,
+    budget: Effort,
+    ready: Mapping[Condition, FailingRun] | None = None,
 ) -> FailingRun | None:
     """A confirmed violation, or None where none was found with such an effort: of the condition `first`, at
-    which the kernel stopped, if there is one. `witness` is what was tried.
+    which the kernel stopped, if there is one, and one that is `ready` if it will do. `witness` is what was
+    tried.
     """
     conditions = () if first is None else _STANDS_FOR.get(first, (first,))
     models = _Inputs(mechanism, witness)
     found = None
     if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
         found = models.asked((Condition.DRAWS,), budget.share(_FIRST), few=1)
+    if found is None:
+        found = next((ready[c] for c in conditions if c in ready), None) if ready else None
     if found is None and conditions:
         found = models.asked(conditions, budget.share(_FIRST))
     if found is None:
         found = _tried(mechanism, conditions, budget.share(_TRYING))
     if found is None:
         found = models.asked(tuple(c for c in _OTHERS if c not in conditions), budget)
-    return found
+    return None if found is None else simplified(mechanism, found)
 
 
-def shown_by_runs(mechanism: Mechanism, budget: Effort) -> FailingRun | None:
+def shown_by_runs(
+    mechanism: Mechanism, found: Mapping[Condition, FailingRun], budget: Effort
+) -> FailingRun | None:
     """What a few runs on small inputs violate, if it is one thing, and one that no proof gets around: what
     they cost, release, or need of the support. Nothing else is asked then, but whether it is rather the draws
-    that differ.
+    that differ. `found` is what the runs violate.
     """
-    found = _violations(mechanism)
     if len(found) != 1 or not found.keys() <= _BEYOND_PROOF:
         return None
     ((condition, shown),) = found.items()
@@ -151,7 +159,7 @@ def shown_by_runs(mechanism: Mechanism, budget: Effort) -> FailingRun | None:
     return shown
 
 
-def _violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
+def violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
     """The first run that violates each condition, among a few at random, the same each time."""
     random, found, legal, endless = Random(0), dict[Condition, FailingRun](), 0, 0
     lists = lists_of(mechanism)
@@ -223,20 +231,26 @@ def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effo
                     endless += isinstance(replayed.run_d.ended, StepLimit)
                     found = _violation_in(replayed, (*conditions, *ORDER))
                     if found is not None and (not conditions or found.condition in conditions):
-                        return _simplified(mechanism, found)
+                        return found
                     other = other or found
                     if budget.is_over or endless > _ENDLESS:
-                        return other and _simplified(mechanism, other)
-    return other and _simplified(mechanism, other)
+                        return other
+    return other
 
 
-def _simplified(mechanism: Mechanism, found: FailingRun) -> FailingRun:
-    """The same violation with as many zeros and as few moves as one pass over its numbers can bring about."""
-    scenario = found.counterexample.scenario
-    for simpler in simpler_scenarios(scenario):
-        replayed = _replayed(mechanism, simpler(found.counterexample.scenario))
-        other = None if replayed is None else _violation_in(replayed, (found.condition,))
-        found = other if other is not None else found
+def simplified(mechanism: Mechanism, found: FailingRun) -> FailingRun:
+    """The same violation with as few entries, as many zeros and as few moves as one pass over the entries and
+    one over the numbers can bring about, if one run shows it.
+    """
+    if found.counterexample.second is not None:
+        return found
+    for steps in (shorter_scenarios, simpler_scenarios):
+        for simpler in steps(found.counterexample.scenario):
+            before = found.counterexample.scenario
+            after = simpler(before)
+            replayed = None if after == before else _replayed(mechanism, after)
+            other = None if replayed is None else _violation_in(replayed, (found.condition,))
+            found = other if other is not None and other.span == found.span else found
     return found
 
 

@@ -16,7 +16,7 @@ import z3
 
 from aligncheck.kernel.logic import Fact
 from aligncheck.kernel.symbols import Drawn, Given, Rule
-from aligncheck.kernel.terms import Anatomy, Term, subterms
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, subterms
 from aligncheck.language.syntax import nodes as n
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Value
@@ -58,6 +58,7 @@ class Models:
 
     trial: Trial
     _closed: dict[Fact, list[Term]] = field(default_factory=dict)
+    _open: dict[Anatomy, tuple[tuple[Anatomy, bool], ...]] = field(default_factory=dict)
     _spent: int = 0
     asked: list[Term] = field(default_factory=list)
 
@@ -70,7 +71,7 @@ class Models:
 
     def facts(self, facts: Sequence[Fact]) -> list[Term]:
         """What facts say of these inputs; general ones at small indices."""
-        return [term for f in facts for term in self._instances(f) if not z3.is_true(term)]
+        return [term for f in facts for term in self._instances(f)]
 
     def _instances(self, fact: Fact) -> list[Term]:
         known = self._closed.get(fact)
@@ -86,7 +87,7 @@ class Models:
             known = [
                 t
                 for t, before in ((self._near.formula(t), t) for t in terms)
-                if z3.is_false(before) or not z3.is_false(t)
+                if not z3.is_true(t) and (z3.is_false(before) or not z3.is_false(t))
             ]
             self._closed[fact] = known
         return known
@@ -106,15 +107,14 @@ class Models:
 
     def model(self, formulas: Sequence[Term], limits: tuple[int, int] | None = None) -> Any:
         """A model, or None; with `limits` one that is easy to read."""
-        if any(z3.is_false(f) for f in formulas) or self.trial.effort.is_over:
+        if any(anatomy(f).kind == z3.Z3_OP_FALSE for f in formulas) or self.trial.effort.is_over:
             return None
         ctx, self.asked = self.trial.symbols.ctx, list(formulas)
         solver = z3.Solver(ctx=ctx)
         solver.set("rlimit", STEPS if limits is None else FEW)
         solver.set("timeout", 9**5)
-        solver.add(*formulas)
-        if limits is not None:
-            solver.add(*self._readable(formulas, limits))
+        for f in [*formulas, *(self._readable(formulas, limits) if limits is not None else ())]:
+            z3.Z3_solver_assert(ctx.ref(), solver.solver, f.ast)  # `add` takes long to see what it is given
         answer = solver.check()
         counts = solver.statistics()
         total = next(
@@ -126,19 +126,23 @@ class Models:
 
     def _readable(self, formulas: Sequence[Term], limits: tuple[int, int]) -> Iterator[Term]:
         size, denominator = limits
-        seen = set()
-        for f in formulas:
-            for each in subterms(f):
-                term = each.term
-                if not each.symbol or z3.is_bool(term) or each in seen:
-                    continue
-                seen.add(each)
-                role = self.trial.symbols.role(term)
-                if isinstance(role, Rule):
-                    continue
-                yield z3.And(term <= size, term >= -size)
-                if z3.is_real(term) and isinstance(role, Given | Drawn):
-                    yield z3.IsInt(term * denominator)
+        for each, fine in dict.fromkeys(pair for f in formulas for pair in self._numbers(anatomy(f))):
+            yield both(each.term <= size, each.term >= -size)
+            if fine:
+                yield z3.IsInt(each.term * denominator)
+
+    def _numbers(self, formula: Anatomy) -> tuple[tuple[Anatomy, bool], ...]:
+        """The symbols for numbers in a formula, and which of them are inputs and draws that may be fractions."""
+        known = self._open.get(formula)
+        if known is None:
+            symbols = (e for e in subterms(formula.term) if e.symbol and not z3.is_bool(e.term))
+            roles = ((e, self.trial.symbols.role(e.term)) for e in symbols)
+            known = self._open[formula] = tuple(
+                (e, z3.is_real(e.term) and isinstance(role, Given | Drawn))
+                for e, role in roles
+                if not isinstance(role, Rule)
+            )
+        return known
 
     # --- what a model says --------------------------------------------------------------------------------
 
@@ -200,8 +204,10 @@ class Models:
     def _functions(self, model: Any) -> Iterator[tuple[str, tuple[Value, ...], Value]]:
         """The values of public functions in what was asked."""
         names = {symbol.get_id(): name for name, (_, symbol) in self.trial.functions.items()}
+        if not names:
+            return
         seen = set[Anatomy]()
-        for each in (part for f in self.asked for part in subterms(f) if names):
+        for each in (part for f in self.asked for part in subterms(f)):
             name = names.get(each.term.decl().get_id()) if each.symbol and each not in seen else None
             seen.add(each)
             if name is not None:

@@ -24,7 +24,9 @@ class Near:
         """The term, simplified."""
         table = []
         for each in subterms(term):
-            function = self._functions.get(each.term.decl().get_id()) if each.symbol else None
+            if not each.symbol or len(each.parts) != 1 or each.parts[0].kind != z3.Z3_OP_ANUM:
+                continue
+            function = self._functions.get(each.term.decl().get_id())
             if function is not None and z3.is_rational_value(each.term.arg(0)):
                 try:
                     value = function(float(each.term.arg(0).as_fraction()))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from math import ceil, floor
 from random import Random
 
 from aligncheck.language.adjacencies import Adjacency, Shared
@@ -24,6 +25,8 @@ from aligncheck.meaning.scenario import CallNoise, Scenario
 
 _VALUES = (0, 0, 1, -1, 2, -2)
 _TRIES = 8
+_SIZES = (Fraction(1), Fraction(2), Fraction(4))
+"""Of draws: what is easy to read."""
 
 
 def scenarios(
@@ -126,22 +129,60 @@ def rational(expr: nodes.Expr, public: Mapping[str, interpreter.Input], index: i
     return value if isinstance(value, Fraction) else Fraction(0)
 
 
+def shorter_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scenario]]:
+    """Steps that each leave out an entry of all lists, the last ones first."""
+    lists = [v for _, v in (*scenario.parameters, *scenario.data) if isinstance(v, tuple)]
+    for at in reversed(range(max(map(len, lists), default=0))):
+        yield partial(_shorter, at=at)
+
+
 def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scenario]]:
-    """Steps that each make one number simpler: a draw is 0 (all those of a call), an answer does not move, an
-    answer is 0 on D.
+    """Steps that each make one number simpler: a draw is 0 (all those of a call) or a small whole number, an
+    answer does not move, is 0 on D, or a whole number on both.
     """
     for call, _ in scenario.calls:
         yield partial(_quiet, call=call)
     for key, _ in scenario.noise:
         yield partial(_without, key=key)
+        for size in _SIZES:
+            yield partial(_smaller, key=key, size=size)
     for place, (_, values) in enumerate(scenario.data):
-        for index in range(len(values) if isinstance(values, tuple) else 1):
+        for index, value in enumerate(values if isinstance(values, tuple) else (values,)):
+            if not isinstance(value, Fraction):
+                continue
             yield partial(_unmoved, place=place, index=index)
             yield partial(_from_zero, place=place, index=index)
+            yield partial(_whole, place=place, index=index)
 
 
 def _without(scenario: Scenario, key: interpreter.NoiseKey) -> Scenario:
     return replace(scenario, noise=tuple(n for n in scenario.noise if n[0] != key))
+
+
+def _shorter(scenario: Scenario, at: int) -> Scenario:
+    """All lists, and the draws with an index, without one entry."""
+
+    def cut(inputs: interpreter.Inputs) -> interpreter.Inputs:
+        return tuple((x, v[:at] + v[at + 1 :] if isinstance(v, tuple) else v) for x, v in inputs)
+
+    return replace(
+        scenario,
+        parameters=cut(scenario.parameters),
+        data=cut(scenario.data),
+        data_prime=cut(scenario.data_prime),
+        noise=tuple(
+            ((x, i - 1 if i is not None and i > at else i), v) for (x, i), v in scenario.noise if i != at
+        ),
+    )
+
+
+def _smaller(scenario: Scenario, key: interpreter.NoiseKey, size: Fraction) -> Scenario:
+    """A draw that is greater, or a fraction, has this size."""
+    value = dict(scenario.noise).get(key)
+    if not isinstance(value, Fraction) or (abs(value) <= size and value.denominator == 1):
+        return scenario
+    new = size if value > 0 else -size
+    return replace(scenario, noise=tuple((k, new if k == key else v) for k, v in scenario.noise))
 
 
 def _quiet(scenario: Scenario, call: interpreter.CallKey) -> Scenario:
@@ -157,10 +198,22 @@ def _unmoved(scenario: Scenario, place: int, index: int) -> Scenario:
 def _from_zero(scenario: Scenario, place: int, index: int) -> Scenario:
     """The answer on D is 0, and moves as far as it did."""
     move = _answer(scenario.data_prime, place, index) - _answer(scenario.data, place, index)
+    return _moved(scenario, place, index, Fraction(0), move)
+
+
+def _whole(scenario: Scenario, place: int, index: int) -> Scenario:
+    """The answer on D is the nearest whole number, and moves by the next one."""
+    left = _answer(scenario.data, place, index)
+    move = _answer(scenario.data_prime, place, index) - left
+    next_ = Fraction(ceil(move) if move > 0 else floor(move))
+    return _moved(scenario, place, index, Fraction(round(left)), next_)
+
+
+def _moved(scenario: Scenario, place: int, index: int, left: Fraction, move: Fraction) -> Scenario:
     return replace(
         scenario,
-        data=_put(scenario.data, place, index, Fraction(0)),
-        data_prime=_put(scenario.data_prime, place, index, move),
+        data=_put(scenario.data, place, index, left),
+        data_prime=_put(scenario.data_prime, place, index, left + move),
     )
 
 
