@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from aligncheck.search.failing.counterexamples import FailingRun
     from aligncheck.search.failing.exceeding import Exceeding
 
-SEARCH_STEPS = 11_000
+SEARCH_STEPS = 8_500
 """How much is done to find a concrete violation."""
 
 

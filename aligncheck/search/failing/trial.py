@@ -35,8 +35,8 @@ SURE = (Kind.RUN, Kind.TOLD, Kind.WHOLE)
 """What is known of the run on D."""
 DEEP = 20_000
 """The calls that many rounds take."""
-OF_A_STATEMENT = 6
-"""The steps of an effort that a statement takes, with what it asks."""
+OF_A_STATEMENT, OF_A_TRIAL = 6, 30
+"""The steps of an effort that a statement takes, with what it asks; and what comes before the first."""
 ROUNDS = 150
 """A loop that goes on after so many may have no end."""
 PATHS = 100
@@ -314,6 +314,7 @@ def trial(
     bare = Witness(route=witness.route, callees=witness.callees, sorts=witness.sorts, rho=witness.rho)
     found = Trial(well_formed(spec), bare, Decider(), Symbols(), numbers=numbers, sized=sizes)
     found.effort, found.most = effort, most
+    effort.spend(OF_A_TRIAL)
     found.run()
     return found
 
