@@ -90,7 +90,7 @@ _SMALL = 1 / 8
 
 @dataclass(frozen=True, slots=True)
 class _Worker:
-    """A process, our end of its pipe, the number of its item, since when it has it, and how many it had before."""
+    """A process, our end of its pipe, the number of its item, since when it has it, how many it had."""
 
     process: BaseProcess
     pipe: connection.Connection
@@ -110,8 +110,8 @@ class Supervision(Generic[Item, Value]):
     it, its address space is bounded by twice as much, since libraries reserve more than they use. `warm_up`
     is called on entry where several items are to be forked: what it imports, they share. A process does at
     most `together` items, one after the other, and no more once it has grown large; one that is lost in a
-    process that did others is tried again in a new one, unless time was what it lacked. Enter and leave in the
-    same thread: on Linux a process dies with the thread that started it.
+    process that did others is tried again in a new one, unless time was what it lacked. Enter and leave in
+    the same thread: on Linux a process dies with the thread that started it.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ def test_a_failing_run_has_few_entries_and_small_numbers(name: str) -> None:
         drawn = [value for _, value in scenario.noise if value]
         given = [v for _, values in (*scenario.data, *scenario.data_prime) for v in values]  # type: ignore[union-attr]
         assert len(drawn) <= 2
-        assert len(given) <= 4
+        assert len(given) <= 6
         assert all(
             isinstance(v, Fraction) and 2 * v == round(2 * v) and abs(v) <= 3 for v in (*drawn, *given)
         )

@@ -132,7 +132,7 @@ class Models:
                 yield z3.IsInt(each.term * denominator)
 
     def _numbers(self, formula: Anatomy) -> tuple[tuple[Anatomy, bool], ...]:
-        """The symbols for numbers in a formula, and which of them are inputs and draws that may be fractions."""
+        """The symbols for numbers in a formula, and which are inputs and draws that need not be whole."""
         known = self._open.get(formula)
         if known is None:
             symbols = (e for e in subterms(formula.term) if e.symbol and not z3.is_bool(e.term))
