@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from aligncheck.search.failing.counterexamples import FailingRun
     from aligncheck.search.failing.exceeding import Exceeding
 
-SEARCH_STEPS = 8_500
+SEARCH_STEPS = 11_000
 """How much is done to find a concrete violation."""
 
 
@@ -248,10 +248,11 @@ def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Ef
 
     Raises SpecError for clauses of the inputs that make no sense.
     """
-    shown = None if budget is None else _shown(mechanism, budget)
-    if shown is not None and budget is not None and shown.condition is condition_named(answer.condition):
-        return Attempt(mechanism, source, budget).refuted(shown)
     condition = condition_named(answer.condition)
+    tried = None if budget is None else Attempt(mechanism, source, budget, early=True)
+    shown = None if tried is None else tried.shown
+    if tried is not None and shown is not None and shown.condition is condition:
+        return tried.refuted(shown)
     return Unknown(
         mechanism,
         condition,

@@ -49,7 +49,7 @@ _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
 _TURNS = 3
 """Of so many models of one question a run may turn out to violate nothing."""
-_FIRST, _TRYING = 0.75, 0.5
+_FIRST, _TRYING = 0.6, 0.5
 """The shares of the time that is left for questions to the solver about the first condition, and for runs
 tried at random; in the rest all other conditions are asked about.
 """
