@@ -13,7 +13,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.scans import Scans, low_of, named
+from aligncheck.search.witness.scans import Scans, all_of, low_of, named
 
 ENDS = (("max", "argmax"), ("min", "argmin"))
 
@@ -111,7 +111,11 @@ class Leaders(Scans):
                     yield _unless(none, x, n.Gather(end, None, body, at, over, None))
                     for p in places:
                         others = n.Compare("!=", n.Name(at), p)
-                        yield _unless(few, x, n.Gather(end, None, body, at, over, others))
+                        second = n.Gather(end, None, body, at, over, others)
+                        yield _unless(few, x, second)
+                        ahead = line_costs.resolved(body, {at: p})
+                        sides = (ahead, second) if end == "max" else (second, ahead)
+                        yield _unless(few, x, n.Binary("-", *sides))
             for x in held:
                 for p in places:
                     yield _unless(none, x, line_costs.resolved(body, {at: p}))
@@ -126,11 +130,18 @@ class Leaders(Scans):
             return replace(e, primed=e.ident in names)
         return replace(e, primed=e.base in names) if isinstance(e, n.Index) else e
 
+    def _rounds(self, k: int) -> n.OverRange | None:
+        """All rounds of a loop."""
+        loop, over = self.loops[k], self._so_far(k)[0]
+        if isinstance(loop, n.For):
+            return n.OverRange(over.low, _high(loop.over))
+        tests = (t for t in all_of(loop.test) if isinstance(t, n.Compare) and t.left == self._index(k))
+        return next((n.OverRange(t.right, over.high) for t in tests if t.op == ">="), None)
+
     def selections(self, k: int) -> Iterator[n.Gather]:
         """What a loop selects."""
-        loop = self.loops[k]
-        if self.keeps(k) and isinstance(loop, n.For):
-            over = n.OverRange(self._so_far(k)[0].low, _high(loop.over))
+        over = self._rounds(k) if self.keeps(k) else None
+        if over is not None:
             for value in self._values(k):
                 for _, argument in self._ends(k):
                     yield n.Gather(argument, None, value, f"at_{k}", over, None)

@@ -159,6 +159,7 @@ class MoreLines(Scans):
                 none = n.Logic("and", (n.Compare("==", drawn, least), n.Compare("<=", drawn, s.index)))
                 yield n.Logic("or", (none, n.Compare("<", s.index, least)))
                 for flag in up:
+                    yield n.Logic("or", (flag, none, n.Compare("<", s.index, least)))
                     following = n.Binary("+", s.index, ONE)
                     yield n.Compare("<=", drawn, n.Conditional(flag, following, s.index))
 

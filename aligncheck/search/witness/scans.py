@@ -53,10 +53,13 @@ class Scans:
         return next(iter(self._drawn_by(k)), n.Name(f"$round_{k}"))
 
     def _drawn_by(self, k: int) -> Iterator[n.Name]:
-        """Variables of a `while` that are the index of a draw."""
+        """Variables of a `while` that are the index of a draw, or of one that is read."""
+        noise = {s.name for s in self.everything if isinstance(s, n.Sample)}
         for s in self.inside[k]:
-            if isinstance(s, n.Sample) and isinstance(s.index, n.Name) and s.index.ident in self._changed(k):
-                yield s.index
+            read = (e for top in walk.own_expressions(s) for e in walk.subexpressions(top))
+            at = [s.index] if isinstance(s, n.Sample) else []
+            at += [e.index for e in read if isinstance(e, n.Index) and e.base in noise]
+            yield from (e for e in at if isinstance(e, n.Name) and e.ident in self._changed(k))
 
     def _before(self, k: int, place: n.Expr) -> n.Compare:
         """That a round was before this one, by its place."""
