@@ -244,7 +244,7 @@ def _selecting(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
     """
     loops = [s for s in statements_in(spec.body) if isinstance(s, n.For | n.While)]
     made = {
-        id(stmt): (n.Assign(f"$selection_{k}", hints.selection, span=stmt.span),)
+        id(stmt): (n.Assign(own("selection", k), hints.selection, span=stmt.span),)
         for k, (stmt, hints) in enumerate(zip(loops, witness.loops, strict=False))
         if hints.selection is not None
     }
