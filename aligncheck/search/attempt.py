@@ -248,11 +248,13 @@ def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Ef
 
     Raises SpecError for clauses of the inputs that make no sense.
     """
+    from aligncheck.search.failing.counterexamples import simplified
+
     condition = condition_named(answer.condition)
-    tried = None if budget is None else Attempt(mechanism, source, budget, early=True)
-    shown = None if tried is None else tried.shown
+    tried = Attempt(mechanism, source, budget, early=True) if budget is not None else None
+    shown = None if tried is None or condition is Condition.COST else tried.shown
     if tried is not None and shown is not None and shown.condition is condition:
-        return tried.refuted(shown)
+        return tried.refuted(simplified(mechanism, shown))
     return Unknown(
         mechanism,
         condition,
