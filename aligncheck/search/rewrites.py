@@ -29,7 +29,13 @@ REWRITES = {
     "more than assignments": "let both arms make the same draws and release the same records, before or "
     "after the `if`",
     "a probability of the form": "write `Geo(1 - exp(-a))`, where `a` is 1 over the scale",
+    "a public function would know": "compute it before the call, of what was released before, or write what "
+    "is tested without it",
     "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`",
+    "depends on what is released later": "noise that lasts over several answers, as a threshold's, makes no "
+    "composition of them: put what stops at its first answer into a spec of its own that claims ε, and call "
+    "it anew for each (`aligncheck examples delta/sparse_delta`); an index is chosen with `Choose`, or with "
+    "Gumbel noise",
     "draws by densities in a loop": "put the draw into a spec of its own, and call it in the loop: `use NAME "
     'from "NAME.dp"`',
 }

@@ -80,7 +80,9 @@ def told(source: Source) -> Verified:
 )
 def test_the_least_claim_in_delta_and_rho(name: str, claim: str, times: int) -> None:
     found = least(spec(f"delta/{name}"))
-    assert (found.least, found.factor, found.dearest) == (claim, times, None)
+    assert found.least == claim
+    assert found.factor == times
+    assert found.dearest is None
 
 
 def test_verified_shows_a_run_that_costs_all() -> None:
