@@ -637,6 +637,15 @@ PAIRS: tuple[Pair, ...] = (
         ("output",),
     ),
     Pair(
+        "a_public_function_of_what_is_called",
+        8,
+        _calling("c(y = x, k = 1, d = eps)").replace('"c.dp"\n', '"c.dp"\nfun {}(int) : real\n'),
+        "f",
+        "g",
+        ("calls",),
+        callee=CALLEE.replace("input\n", "fun f(int) : real\ninput\n").replace("+ eta", "+ eta, u = f(k)"),
+    ),
+    Pair(
         "a_selection_that_the_proof_makes",
         7,
         spec(
@@ -1613,7 +1622,7 @@ PAIRS: tuple[Pair, ...] = (
         _calling("c(k = 7)").replace("emit done", "if a[0] is w:\n    emit done(v = x)"),
         "z",
         "w",
-        ("form",),
+        ("calls",),
         Witness(
             callees={
                 "c": Witness(length=expression("1"), within=(("v", expression("k"), expression("4")),)),

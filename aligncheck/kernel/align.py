@@ -293,7 +293,8 @@ class Aligner(Sets):
         noise nor a loop has a part in.
         """
         x, place, shifts = stmt.name, stmt.span, shifts_in(self.spec.align)
-        takers = dict.fromkeys(line.name for line in shifts if line.op == "=" and self._renewed(line)[1])
+        lines = (line for line in shifts if line.op == "=" and line.name in self.noise)
+        takers = dict.fromkeys(line.name for line in lines if self._renewed(line)[1])
         j, k = self.index("j"), self.index("k")
         one, rest = self._each_draw(x, j, path), {y: self._each_draw(y, k, path) for y in takers}
         for on, (source, at) in one.takes:

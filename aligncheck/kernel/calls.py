@@ -163,6 +163,8 @@ class Calling(Runner):
                 callee = self.accepted(use.contract.mechanism, witness)
             except Reject as refusal:
                 raise Reject("calls", use.span, f"`{use.name}` was not accepted ({refusal})") from None
+            if not {*callee.spec.functions} <= {*self.spec.functions}:
+                raise Reject("calls", use.span, f"`{use.name}` takes public functions that are not declared")
             self.decided("calls", use.span, f"`{use.name}` was accepted by itself")
             self.callees[stmt.mechanism] = callee
         return self.callees[stmt.mechanism]

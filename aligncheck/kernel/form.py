@@ -19,7 +19,7 @@ from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import contract
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 
 LEVELS = 90
 """How deep a tree may be."""
@@ -117,7 +117,7 @@ def _identifiers(node: n.Node) -> Iterator[str]:
 
 def _names(spec: n.Mechanism) -> None:
     """A name means one thing: no two of inputs, variables, noise, calls, functions and loop indices share
-    one. Records of one tag have the same fields.
+    one, and none is one of the witness. Records of one tag have the same fields.
     """
     owners: dict[str, type] = {}
     shapes: dict[str, set[str]] = {}
@@ -135,3 +135,6 @@ def _names(spec: n.Mechanism) -> None:
             if other or name in RESERVED or given.count(name) > 1:
                 raise Reject("form", node.span, f"`{name}` has another meaning already")
             owners[name] = type(node)
+    for e in (each for each in expressions_in(spec) if isinstance(each, n.Name | n.Index | n.Member)):
+        if not all(map(NAME.match, names_in(e))):
+            raise Reject("form", e.span, "a name that no spec can contain")

@@ -100,6 +100,26 @@ def test_ill_formed_trees_are_rejected_and_never_crash() -> None:
     assert rejected >= 200
 
 
+def test_a_line_for_what_is_no_noise_says_nothing() -> None:
+    draws = ("a ~ Lap(1/eps)", "b ~ Lap(1/eps)", "emit done(v = a + b)")
+    for last, accepted in (("c = a", True), ("b += x", False)):
+        tree = parse(Source("s", mechanism(*draws, align=f"a = b\n  b = a\n  {last}")))
+        assert isinstance(decide(tree, Witness()), Accepted) == accepted
+
+
+def test_no_program_reads_what_the_proof_selects() -> None:
+    loop, more = "for i in range(len(t)):\n    pass", "  t : vector where len(t) >= 1\n"
+    text = mechanism(loop, "y = 0", "emit done", more=more)
+    right = parse(Source("s", text))
+    witness = Witness((LoopWitness(selection=expression("argmax(t[j] for j in t)")),))
+    witness = with_sorts(right, witness)
+    assert isinstance(deciding.decide(right, witness), Accepted)
+    old = next(x for x in nodes_of(right) if type(x) is n.Assign)
+    answer = deciding.decide(with_node(right, old, n.Assign("y", n.Name("$selection_0"))), witness)
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "form"
+
+
 @pytest.mark.parametrize("value", [None, 3, "mechanism", (), n.Pass(), object()])
 def test_what_is_no_tree_is_rejected(value: object) -> None:
     answer = decide(value, Witness())  # type: ignore[arg-type]
@@ -188,6 +208,7 @@ def test_what_moves_freely_has_no_sensitivity() -> None:
         ("y = 0 if not eps > 1 else 1", n.Unary, {"op": "!"}),
         ("y = 0 if eps > 1 or eps > 2 else 1", n.Logic, {"op": "xor"}),
         ("y = eps", n.Assign, {"name": "y!1"}),
+        ("y = eps", n.Assign, {"value": n.Name("$x")}),
         ("y = eps", n.Assign, {"span": Span(*WORDS)}),
         ("y = eps", n.Assign, {"value": "eps"}),
         ("y = eps", n.Assign, {"value": deep(100)}),
