@@ -71,8 +71,10 @@ _OTHERS = (
 """What is asked about wherever the kernel stopped. It does not need the literal conditions ii, iii and v of
 the lemma, so that runs that violate these tell something only where it stopped there.
 """
-_ROUNDS, _TRIES = 4, 40
-"""How often all lengths are tried, and how many runs each time."""
+_ROUNDS, _TRIES, _FOR_EACH, _CHOICES = 4, 10, 12, 60
+"""How often all lengths are tried; how many runs each time with each of the two simplest choices of
+parameters; and how many more for each entry, with a choice at random among so many.
+"""
 _OF_A_RUN = 3
 """The steps of an effort that a pair of runs takes."""
 ORDER = (
@@ -222,8 +224,14 @@ def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effo
     endless = 0
     for _ in range(_ROUNDS):
         for lengths in _all_lengths(mechanism):
-            for parameters in islice(groundings(mechanism, lengths, INTEGERS), 2):
-                for scenario in islice(scenarios(mechanism, parameters, lengths, random), _TRIES):
+            known = list(islice(groundings(mechanism, lengths, INTEGERS), _CHOICES))
+            chosen = [(parameters, _TRIES) for parameters in known[:2]]
+            chosen += [
+                (random.choice(known), 1)
+                for _ in range(_FOR_EACH * max(lengths.values(), default=1) if known[2:] else 0)
+            ]
+            for parameters, tries in chosen:
+                for scenario in islice(scenarios(mechanism, parameters, lengths, random), tries):
                     replayed = _replayed(mechanism, scenario)
                     budget.spend(_OF_A_RUN)
                     if replayed is None:
