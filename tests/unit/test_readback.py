@@ -389,6 +389,30 @@ def test_what_is_called_computes_in_the_same_mode() -> None:
         program_runs(called + own, spec, form, RunMode.REFINED)
 
 
+@pytest.mark.parametrize(("own", "called"), [("1/3", "1"), ("1", "1"), ("1", "2/3"), ("1", None)])
+def test_a_lattice_is_that_of_all_that_is_called(own: str, called: str | None) -> None:
+    """What is called may have a coarser one of its own, or no private answers."""
+    answer = "" if called is None else f"  x : query, sensitivity {called}\n"
+    callee = f"mechanism c\ninput\n{answer}  eps : real where eps > 0\nprivacy eps\nprogram\n"
+    callee += f"  eta ~ Lap(2/eps)\n  emit v({'eta' if called is None else 'x + eta'})\n"
+    callee += "" if called is None else "align\n  eta += x - x'\n"
+    given = "" if called is None else "x = x, "
+    caller = f'mechanism caller\nuse c from "c.dp"\ninput\n  x : query, sensitivity {own}\n'
+    caller += f"  eps : real where eps > 0\nprivacy 3*eps\nprogram\n  a = c({given}eps = eps)\n"
+    caller += "  eta ~ Lap(1/eps)\n  emit w(x + eta + a.value)\n"
+    source = Source("s.dp", caller + "align\n  eta += x - x'\n")
+    spec = check(source, parse(source), lambda path: Source(path, callee))
+    form = form_of(spec, source, RunMode.LATTICE).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
+    program_runs(code, spec, form, RunMode.LATTICE)
+    first = code.index("self.gamma = resolution(")
+    other = code[:first] + code[first:].replace(
+        "resolution(gamma, {", 'resolution(gamma, {"1/7": Fraction(1, 7), ', 1
+    )
+    with pytest.raises(ReadError):
+        program_runs(other, spec, form, RunMode.LATTICE)
+
+
 def test_functions_see_rounded_numbers_at_every_call_or_the_module_is_refused() -> None:
     """A function that is given a number here and the same number rounded there is no function of it."""
     source = read_source(str(PROJECT / "specs" / "online_pmw.dp"))

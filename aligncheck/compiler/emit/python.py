@@ -189,16 +189,28 @@ class _ModuleWriter:
     """Names that the written text needs to import."""
     mechanism: nodes.Mechanism
     """The spec as it is written in the mode, of which statements are told apart by what they are."""
+    units: tuple[nodes.Expr, ...]
+    """What the step divides: on a lattice, which a mechanism and all that it calls share, all that any of
+    them needs.
+    """
 
     @classmethod
-    def of(cls, verified: Verified, mode: RunMode, taken: frozenset[str] = frozenset()) -> _ModuleWriter:
-        """`taken` are names that other mechanisms in the same file have."""
+    def of(
+        cls,
+        verified: Verified,
+        mode: RunMode,
+        taken: frozenset[str] = frozenset(),
+        units: tuple[nodes.Expr, ...] | None = None,
+    ) -> _ModuleWriter:
+        """`taken` are names that other mechanisms in the same file have; `units` those of what calls this."""
         mechanism = _run(verified, mode)
         kinds = kinds_of(mechanism)
+        units = units_of(mechanism) if units is None else units
         taken |= _RESERVED
         callees: dict[str, _ModuleWriter] = {}
         for use in mechanism.uses:
-            callees[use.name] = callee = cls.of(_verified(use), mode, taken)
+            shared = units if mode is RunMode.LATTICE else None
+            callees[use.name] = callee = cls.of(_verified(use), mode, taken, shared)
             taken |= callee.defined
         unsafe = "unsafe_" if mode is RunMode.FLOAT else ""
         own = class_name(f"{unsafe}{mechanism.name}", taken)
@@ -208,7 +220,7 @@ class _ModuleWriter:
         names = python_names(_idents(mechanism), reserved)
         used: set[str] = set()
         inputs = InputWriter(mechanism, names, kinds, used)
-        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used, mechanism)
+        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used, mechanism, units)
 
     @property
     def defined(self) -> frozenset[str]:
@@ -412,7 +424,7 @@ class _ModuleWriter:
             yield from self._kept(name, checks[name], chosen)
         yield from self.inputs.parameters(attributes, inner, of_defaults=True)
         if self.stepped:
-            units = tuple(self.inputs.unit(unit, attributes) for unit in units_of(self.mechanism))
+            units = tuple(self.inputs.unit(unit, attributes) for unit in self.units)
             self.used.add("resolution")
             step = call("resolution", ["gamma", Brackets("{", units, "}")])
             yield from bracket_lines(step, f"{inner}self.gamma = ")
