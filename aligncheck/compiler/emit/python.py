@@ -200,16 +200,16 @@ class _ModuleWriter:
         verified: Verified,
         mode: RunMode,
         taken: frozenset[str] = frozenset(),
-        units: tuple[nodes.Expr, ...] | None = None,
+        units: tuple[nodes.Expr, ...] = (),
     ) -> _ModuleWriter:
         """`taken` are names that other mechanisms in the same file have; `units` those of what calls this."""
         mechanism = _run(verified, mode)
         kinds = kinds_of(mechanism)
-        units = units_of(mechanism) if units is None else units
+        units = tuple(dict.fromkeys((*units_of(mechanism), *units)))
         taken |= _RESERVED
         callees: dict[str, _ModuleWriter] = {}
         for use in mechanism.uses:
-            shared = units if mode is RunMode.LATTICE else None
+            shared = tuple(e for e in units if not names_in(e)) if mode is RunMode.LATTICE else ()
             callees[use.name] = callee = cls.of(_verified(use), mode, taken, shared)
             taken |= callee.defined
         unsafe = "unsafe_" if mode is RunMode.FLOAT else ""
