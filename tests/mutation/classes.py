@@ -399,6 +399,20 @@ def reordered(before: n.Mechanism, after: n.Mechanism) -> bool:
     return False
 
 
+def tests_of_rounds(before: n.Mechanism, after: n.Mechanism) -> bool:
+    """The test that ends the rounds of a call reads what it did, or public inputs, in another way.
+
+    Twice the callee's claim is enough whichever of its releases may be the last (docs/kernel.md, section 8).
+    """
+    match innermost(before, after):
+        case n.Rounds(test=test) as old, n.Rounds() as new:
+            return replace(old, test=new.test) == new and names_in(new.test) <= names_in(test) | {
+                i.name for i in before.inputs if isinstance(i, n.Parameter)
+            }
+        case _:
+            return False
+
+
 CLASSES: Mapping[str, Predicate] = {
     "more noise": more_noise,
     "weaker claim": weaker_claim,
@@ -407,6 +421,7 @@ CLASSES: Mapping[str, Predicate] = {
     "post-processing": post_processing,
     "ties": ties,
     "reordered": reordered,
+    "tests of rounds": tests_of_rounds,
 }
 """By the reason's name in the table of survivors."""
 
