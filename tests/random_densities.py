@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from fractions import Fraction
+from math import ceil
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
@@ -69,6 +70,7 @@ def distance(mechanism: nodes.Mechanism, scenario: Scenario, rng: random.Random)
     are impossible on both databases.
     """
     lengths = [len(v) for _, v in scenario.data if isinstance(v, tuple)]
+    lengths = lengths or [ceil(v) for _, v in scenario.parameters if isinstance(v, Fraction)]
     drawn: dict[str, Number] = {}
     for s in statements_in(mechanism.body):
         match s:
