@@ -6,7 +6,6 @@ import contextlib
 import ctypes
 import faulthandler
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from types import MappingProxyType
 
 import pytest
 
+from aligncheck import workers
 from aligncheck.workers import (
     Died,
     Done,
@@ -132,21 +132,22 @@ def test_items_share_a_process_where_the_caller_lets_them() -> None:
     assert [len(o.value) for o in outcomes if isinstance(o, Done)] == [1, 2, 3, 1, 2]
 
 
-def test_a_process_that_grew_large_gets_no_more_items() -> None:
-    items, own = ["grow", "a", "b"], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
-    limit = 8 * (own + (1 << 26))  # a process may share as long as it uses an eighth
-    with Supervision(pid_after, items, deadline=20, jobs=1, together=3, memory=limit) as work:
+def test_a_process_that_grew_large_gets_no_more_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def resident(pid: int) -> int:
+        seen.append(pid)
+        return 1 << 31 if pid == seen[0] else 1 << 20
+
+    monkeypatch.setattr(workers, "_resident", resident)
+    with Supervision(own_pid, ["grows", "a", "b"], deadline=20, jobs=1, together=3, memory=1 << 33) as work:
         outcomes = [outcome for _, outcome in in_order(work)]
     first, second, third = (o.value for o in outcomes if isinstance(o, Done))
+    assert first == seen[0]
     assert first != second == third
 
 
-LEFT: list[bytes] = []
-
-
-def pid_after(what: str) -> int:
-    if what == "grow":
-        LEFT.append(b"1" * (1 << 29))
+def own_pid(_: str) -> int:
     return os.getpid()
 
 
