@@ -13,12 +13,12 @@ import argparse
 import random
 import sys
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from aligncheck.judge import judge
 from aligncheck.language.check import check
@@ -190,34 +190,50 @@ def _counted(
     return Counted(text, Fraction(odds**times), apart)
 
 
-def verdict_on(counted: Counted, seconds: float = 20.0) -> str:
-    """What the checker says of it, without a search for violations."""
-    source = Source("m.dp", counted.text)
+def verdict_of(text: str, callee: str = "", seconds: float = 20.0) -> str:
+    """What the checker says of a spec, and of what it calls, without a search for violations."""
+    source = Source("r.dp", text)
     try:
-        spec = check(source, parse(source))
+        spec = check(source, parse(source), lambda _: Source("m.dp", callee))
         return name_of(judge(spec, source, time.monotonic() + seconds, explain=False, search=False))
     except SpecError as error:
         return f"ERROR ({error.diagnostic.code}: {error.diagnostic.message})"
 
 
-def main() -> None:
-    """See the module."""
+def verdict_on(counted: Counted) -> str:
+    """What the checker says of it."""
+    return verdict_of(counted.text)
+
+
+class Made(Protocol):
+    """A spec of which is known whether it is private."""
+
+    @property
+    def is_private(self) -> bool:
+        """Whether it is, as was counted."""
+
+
+M = TypeVar("M", bound=Made)
+
+
+def survey(draw: Callable[[random.Random], M], verdict_on: Callable[[M], str]) -> None:
+    """The command of a module: how many specs get which verdict; ends with 1 where one is wrong."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
-    rng, told, wrong = random.Random(asked.seed), defaultdict[str, int](int), 0
+    rng, told, wrong = random.Random(asked.seed), Counter[str](), 0
     for _ in range(asked.count):
-        counted = drawn(rng)
-        verdict = verdict_on(counted)
-        told[f"{verdict}, {'private' if counted.is_private else 'not private'}"] += 1
-        if verdict == "VERIFIED" and not counted.is_private:
+        one = draw(rng)
+        verdict = verdict_on(one)
+        told[f"{verdict}, {'private' if one.is_private else 'not private'}"] += 1
+        if verdict == "VERIFIED" and not one.is_private:
             wrong += 1
-            print(counted.text, counted.apart)
+            print(one)
     for line, times in sorted(told.items()):
         print(f"{times:6} {line}")
     sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":
-    main()
+    survey(drawn, verdict_on)

@@ -9,10 +9,7 @@ rounds is followed from round to round, or solved for.
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,14 +17,7 @@ from fractions import Fraction
 from itertools import product
 from typing import TypeAlias
 
-from coins import ODDS, Law
-
-from aligncheck.judge import judge
-from aligncheck.language.check import check
-from aligncheck.language.diagnostics import SpecError
-from aligncheck.language.source import Source
-from aligncheck.language.syntax.parse import parse
-from aligncheck.verdict import name_of
+from coins import ODDS, Law, survey, verdict_of
 
 Pair: TypeAlias = tuple[int, int]
 Outcome: TypeAlias = tuple[int, ...]
@@ -232,34 +222,10 @@ def _counted(
     return Repeated(text, callee, Fraction(factor), apart, law)
 
 
-def verdict_on(one: Repeated, seconds: float = 20.0) -> str:
-    """What the checker says of it, without a search for violations."""
-    source, callee = Source("r.dp", one.text), Source("m.dp", one.callee)
-    try:
-        spec = check(source, parse(source), lambda _: callee)
-        return name_of(judge(spec, source, time.monotonic() + seconds, explain=False, search=False))
-    except SpecError as error:
-        return f"ERROR ({error.diagnostic.code}: {error.diagnostic.message})"
-
-
-def main() -> None:
-    """See the module."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    rng, told, wrong = random.Random(asked.seed), defaultdict[str, int](int), 0
-    for _ in range(asked.count):
-        one = drawn(rng)
-        verdict = verdict_on(one)
-        told[f"{verdict}, {'private' if one.is_private else 'not private'}"] += 1
-        if verdict == "VERIFIED" and not one.is_private:
-            wrong += 1
-            print(one.text, one.callee, one.apart)
-    for line, times in sorted(told.items()):
-        print(f"{times:6} {line}")
-    sys.exit(wrong > 0)
+def verdict_on(one: Repeated) -> str:
+    """What the checker says of it."""
+    return verdict_of(one.text, one.callee)
 
 
 if __name__ == "__main__":
-    main()
+    survey(drawn, verdict_on)
