@@ -135,12 +135,17 @@ def odds_bounds(low: int, high: int, precision: int) -> tuple[int, int]:
 def power_bounds(base: Fraction, doublings: int, precision: int) -> tuple[int, int]:
     """Integers at most and at least base^(2^doublings) 2^precision, for 0 <= base < 1.
 
-    Each squaring about doubles the distance of the bounds, for which as many more bits are kept.
+    Where p = 1 - base is small, the first M = 2^known powers need no squaring: base^M lies from 1 - Mp to
+    exp(-Mp) <= 1/(1 + Mp) (Bernoulli's inequality), which are (Mp)^2 apart at most, less than a unit. Each
+    squaring about doubles the distance of the bounds, for which as many more bits are kept.
     """
-    working = precision + doublings + _SPARE
-    low = (base.numerator << working) // base.denominator
-    high = -((-base.numerator << working) // base.denominator)
-    for _ in range(doublings):
+    p = 1 - base
+    size = p.denominator.bit_length() - p.numerator.bit_length() - 1  # p < 2^-size
+    known = max(0, min(doublings, 2 * size - precision - doublings - _SPARE))
+    working = precision + doublings - known + _SPARE
+    low = ((p.denominator - (p.numerator << known)) << working) // p.denominator
+    high = low + 2
+    for _ in range(doublings - known):
         low, high = squared_bounds(low, high, working)
     extra = working - precision
     return low >> extra, -(-high >> extra)

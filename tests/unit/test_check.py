@@ -260,6 +260,9 @@ UNASSIGNED = [
     ("for i, x in q: i = 1", "assigned-loop-variable", "i"),
     ("for i, x in q: x = 1", "assigned-loop-variable", "x"),
     ("for i, x in q:|  for i in range(k): pass", "assigned-loop-variable", "i"),
+    ("for i, x in q: pass|i = 0", "assigned-loop-variable", "i"),
+    ("for x in q: pass|if flag: x = 0", "assigned-loop-variable", "x"),
+    ("if flag: i = 0|for i in range(k): pass", "assigned-loop-variable", "i"),
 ]
 
 

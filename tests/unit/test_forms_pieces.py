@@ -12,12 +12,13 @@ from small_specs import mechanism
 from aligncheck.compiler.forms.clauses import of_lengths, speaks_of_values, without_values
 from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.forms.rational import rate_of, rounded_down
-from aligncheck.compiler.forms.refinable import refuse_what_cannot_be_refined
+from aligncheck.compiler.forms.refinable import refuse_noise_that_is_not_drawn, refuse_what_cannot_be_refined
 from aligncheck.compiler.forms.shared import NoFormError, constant, fresh
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import RunScope, evaluate
+from aligncheck.runtime.exact_noise import RefinedNoise
 from aligncheck.search.witness.witness_json import expression
 
 K = [Fraction(k) for k in (1, 2, 3)]
@@ -145,3 +146,12 @@ def test_digits_that_nobody_drew_have_no_products(value: str) -> None:
         refuse_what_cannot_be_refined(mechanism(f"eta ~ Uniform(1)\nemit noisy({value})"), RunMode.LATTICE)
     refuse_what_cannot_be_refined(mechanism(f"eta ~ Lap(1/eps)\nemit noisy({value})"), RunMode.LATTICE)
     refuse_what_cannot_be_refined(mechanism("eta ~ Lap(1/eps)\nemit noisy(2 * eta + q[0])"), RunMode.REFINED)
+
+
+def test_noise_for_which_a_mode_has_no_sampler_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = mechanism("eta ~ Cauchy(1/eps)\nemit noisy(q[0] + eta)")
+    for mode in (RunMode.REFINED, RunMode.FLOAT):
+        refuse_noise_that_is_not_drawn(spec, mode)
+    monkeypatch.delattr(RefinedNoise, "cauchys")
+    with pytest.raises(NoFormError, match="`Cauchy` noise has no sampler"):
+        refuse_noise_that_is_not_drawn(spec, RunMode.REFINED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Iterable, Sequence
@@ -159,7 +160,11 @@ def test_digits_of_powers_that_nobody_multiplies_out() -> None:
             for odds, exact in ((False, power), (True, power / (1 + power))):
                 assert Power(base, doublings, odds).leading(72) == int(exact * 2**72)
     low, high = power_bounds(base, 30, 200)
-    assert 0 < high - low <= 2
+    assert 0 < high - low <= 3
+    for size, doublings, precision in itertools.product((1, 5, 20, 60), (0, 1, 4, 7), (1, 40, 100)):
+        base = 1 - Fraction(3, 2**size + 3)
+        low, high = power_bounds(base, doublings, precision)
+        assert low <= base ** (1 << doublings) * 2**precision <= high <= low + 3
     # Exact powers of 1/2 that are too long to be multiplied out end, as every one of their digits is known.
     assert Power(Fraction(1, 2), 13).leading(2**13) == 1
     assert Power(Fraction(1, 2), 13).leading(2**13 - 1) == 0
@@ -290,6 +295,13 @@ def test_failures_before_the_first_success(p: Fraction) -> None:
     sampler = Geometric.of_chance(p)
     check_bins([sampler.draw(bits) for bits in [SeededBits(13)] for _ in range(FEW)], bins)
     check_bins(draws(sampler, MANY, SeededBits(14)), bins)
+
+
+def test_a_chance_like_exp_minus_2000_has_digits_that_are_fair_coins_but_for_the_highest() -> None:
+    p = Fraction(1, 2**2885)
+    sampler = Geometric.of_chance(p)
+    assert [len(sampler.digits), sampler.digits[0].byte, sampler.digits[0].word] == [2886, 127, 2**64 - 1]
+    assert Fraction(1, 100) < sampler.draw(SeededBits(1)) * p < 10
 
 
 CHOICES: list[list[tuple[Fraction, Fraction]]] = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import lark
 import pytest
 
 from aligncheck.language.diagnostics import SpecError
@@ -571,13 +572,16 @@ def test_the_parser_is_kept_and_made_anew_where_it_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    kept = tmp_path / "aligncheck" / "grammar"
     grammar.__wrapped__()
+    (kept,) = (tmp_path / "aligncheck").iterdir()
     good = kept.read_bytes()
     for bad in (b"", b"no parser\n", good[: len(good) // 2]):
         kept.write_bytes(bad)
         assert grammar.__wrapped__().parse_interactive().accepts() == {"MECHANISM"}
         assert kept.read_bytes() != bad
+    monkeypatch.setattr(lark, "__version__", "0")
+    grammar.__wrapped__()
+    assert len(list(kept.parent.iterdir())) == 2, "another version has a file of its own"
 
 
 def test_nothing_is_read_from_a_folder_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,11 @@ from aligncheck.compiler.forms.rational import (
     rounded_down,
     with_rational_numbers,
 )
-from aligncheck.compiler.forms.refinable import refuse_logarithms_of_sums, refuse_what_cannot_be_refined
+from aligncheck.compiler.forms.refinable import (
+    refuse_logarithms_of_sums,
+    refuse_noise_that_is_not_drawn,
+    refuse_what_cannot_be_refined,
+)
 from aligncheck.compiler.forms.shared import NoFormError, chain
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
@@ -91,6 +95,7 @@ def form_of(mechanism: Mechanism, source: Source, mode: RunMode) -> Form:
             refuse_answers_that_cannot_be_rounded(each, mode)
         if mode is RunMode.LATTICE:
             refuse_noise_without_a_lattice(each)
+        refuse_noise_that_is_not_drawn(each, mode)
         if mode is not RunMode.FLOAT:
             refuse_what_cannot_be_refined(each, mode)
     if mode is RunMode.FLOAT or all(_runs_as_it_is(each, mode) for each in chain(mechanism)):

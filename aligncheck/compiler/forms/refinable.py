@@ -1,5 +1,6 @@
-"""Whether real-valued noise can be drawn as finely as decisions need: sums of it with rational weights can be
-compared, rounded, released and given to public functions (rounded); products of two noisy numbers cannot.
+"""Whether noise can be drawn, and real-valued noise as finely as decisions need: sums of it with rational
+weights can be compared, rounded, released and given to public functions (rounded); products of two noisy
+numbers cannot.
 """
 
 from __future__ import annotations
@@ -25,8 +26,15 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
+from aligncheck.runtime.noise import FloatingNoise, Noise
 
 _SUMS = ("abs", "min", "max", "clip")
+_SOURCES: dict[RunMode, type[Noise]] = {
+    RunMode.LATTICE: LatticeNoise,
+    RunMode.REFINED: RefinedNoise,
+    RunMode.FLOAT: FloatingNoise,
+}
 
 
 def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
@@ -42,6 +50,16 @@ def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
                 raise NoFormError(
                     "a scale, a weight, a chance or an argument of a call is a noisy number", expr.span
                 )
+
+
+def refuse_noise_that_is_not_drawn(mechanism: Mechanism, mode: RunMode) -> None:
+    """Raises NoFormError at the first draw of a family for which the mode has no sampler, or none of many."""
+    for statement in statements_in(mechanism.body):
+        if isinstance(statement, nodes.Sample):
+            family = statement.family.on_lattice if mode is RunMode.LATTICE else statement.family
+            one = (family or statement.family).row.sampler
+            if not all(hasattr(_SOURCES[mode], sampler) for sampler in (one, f"{one}s")):
+                raise NoFormError(f"`{statement.family.value}` noise has no sampler", statement.span)
 
 
 def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:

@@ -80,12 +80,10 @@ class ProgramFlow:
         match statement:
             case n.Assign(name, value):
                 self._reader.read_assigned(value, self._place(state))
-                self._not_looping(name, statement.span)
                 return state.with_name(name)
             case n.Invoke(name, _, arguments, rounds):
                 for argument in arguments:
                     self._reader.read_argument(argument.value, self._place(state))
-                self._not_looping(name, statement.span)
                 if rounds is not None:
                     self._read(rounds.test, state.with_name(name))
                     for each in rounds_of(rounds)[1:]:
@@ -168,7 +166,6 @@ class ProgramFlow:
                 assert_never(loop.over)
         for name in sorted(names):
             self._not_looping(name, loop.span)
-            self._not_assigned(name, loop, state)
         around = self._any_round(state, loop)
         inside = around
         for name in sorted(names):
@@ -231,22 +228,12 @@ class ProgramFlow:
         )
 
     def _not_looping(self, name: str, span: Span) -> None:
+        """No loop takes its variable from one around it."""
         if any(name in loop.names for loop in self._loops):
             self._reader.fail(
                 "assigned-loop-variable",
                 f"`{name}` belongs to the loop around this: only the loop changes it",
                 word_in(self._reader.source, span, name),
-                help="use another name",
-            )
-
-    def _not_assigned(self, name: str, loop: n.For, state: _State) -> None:
-        """A loop's variable is gone after the loop, so it cannot be one that had a value before."""
-        if name in state.assigned and name in self._symbols.variables:
-            self._reader.fail(
-                "assigned-loop-variable",
-                f"`{name}` has a value already, which the loop would take away",
-                word_in(self._reader.source, loop.span, name),
-                related=(Label(self._symbols.variables[name], "it gets its value here"),),
                 help="use another name",
             )
 

@@ -114,6 +114,7 @@ class _Collector:
         self._tags: dict[str, n.Emit] = {}
         self._selections: dict[str, n.Assign] = {}
         self._assigned: set[str] = set()
+        self._loops: dict[str, Span] = {}
         self._calls: dict[str, n.Invoke] = {}
         self._functions: dict[str, n.Function] = {}
         self.uses: dict[str, n.Use] = {}
@@ -194,6 +195,14 @@ class _Collector:
         if selects and name in self._variables and name not in self._selections:
             self._only_selected(name, assign.span, self._variables[name])
         self._variable(name, assign.span)
+        if name in self._loops:
+            self._raise(
+                "assigned-loop-variable",
+                f"`{name}` belongs to a loop: only the loop changes it",
+                word_in(self._source, assign.span, name),
+                related=(Label(self._loops[name], "the loop"),),
+                help="use another name",
+            )
         self._assigned.add(name)
         if selects:
             self._selections[name] = assign
@@ -224,13 +233,26 @@ class _Collector:
 
     def _loop(self, loop: n.For) -> None:
         item = loop.over.item if isinstance(loop.over, n.OverQueries) else None
+        for name in (item, loop.index):
+            if name is not None:
+                self._looped(name, loop.span)
         if item is not None:
-            self._variable(item, loop.span)
             self._items.add(item)
-        if loop.index is not None:
-            self._variable(loop.index, loop.span)
         if item == loop.index:
             self._raise("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
+
+    def _looped(self, name: str, span: Span) -> None:
+        """A loop's variable is gone after the loop, so it cannot be one that has a value elsewhere."""
+        self._variable(name, span)
+        self._loops.setdefault(name, word_in(self._source, span, name))
+        if name in self._assigned:
+            self._raise(
+                "assigned-loop-variable",
+                f"`{name}` has a value already, which the loop would take away",
+                word_in(self._source, span, name),
+                related=(Label(self._variables[name], "it gets its value here"),),
+                help="use another name",
+            )
 
     def _variable(self, name: str, span: Span) -> None:
         self._is_free(name, span)
