@@ -4302,6 +4302,169 @@ PAIRS: tuple[Pair, ...] = (
         " zcdp",
         ("language",),
     ),
+    Pair(
+        "a_call_that_would_show_what_it_is_given",
+        8,
+        spec("a = c(k = p)", "emit done(v = a.v)", more="  p : int where p >= {}\n", claim="0").replace(
+            "mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'
+        ),
+        "1",
+        "0",
+        ("calls",),
+        Witness(
+            callees={"c": Witness(length=expression("1"), within=(("v", expression("0"), expression("k")),))},
+        ),
+        "mechanism c\ninput\n  k : int where k >= 1\nprivacy 0\nprogram\n  emit w(v = 0)\n",
+    ),
+    Pair(
+        "a_record_of_a_call_before_its_first",
+        8,
+        spec(
+            *("a = c(y = x, k = 1, d = eps)", "emit done(v = a[p].v)"),
+            more="  p : int where {} <= p and p <= 0\n",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "0",
+        "-1",
+        ("defined",),
+        SINGLE,
+    ),
+    Pair(
+        "one_answer_in_two_lists",
+        8,
+        spec(
+            "a = c(y = list(x for j in range(0, 1)), z = list({} for j in range(0, 1)), d = eps)", "emit done"
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "1",
+        "x",
+        ("calls",),
+        callee=PART.replace("y :", "y, z :").replace("{}", "one"),
+    ),
+    Pair(
+        "a_set_in_the_claim_of_what_is_called",
+        8,
+        _calling("c(y = x, k = 1, d = eps)"),
+        "d",
+        "max(d for j in range(0, 1))",
+        ("calls",),
+        callee=CALLEE.replace("privacy d", "privacy {}"),
+    ),
+    Pair(
+        "a_root_below_a_large_rho",
+        14,
+        spec(
+            *("a ~ Gauss(1/sqrt(2*eps))", "emit w(v = x + a)"),
+            align="a += x - x'",
+            claim="eps {} 2*sqrt(eps*ln(1/d)) delta d",
+            more="  d : real where d > 0 and d < 1\n",
+            where=" and eps >= 4*ln(1/d)",
+        ),
+        "+",
+        "-",
+        ("cost",),
+        Witness(rho=expression("eps"), sample=(("eps", Fraction(4)), ("d", Fraction(1, 2)))),
+    ),
+    Pair(
+        "a_range_of_no_answers",
+        4,
+        spec(
+            *("for i in range(0, 1):", "  pass", "emit done(v = {} if p > 0 else 0)"),
+            more="  p : real\n  b : queries, sensitivity 1, range [p, 0], adjacency all\n",
+            where=" and (len(b) == 0 or p <= 0)",
+        ),
+        "eps",
+        "x",
+        ("output",),
+        Witness((loop(early="floor(b[0]) <= b[0]"),)),
+    ),
+    Pair(
+        "drawn_twice_below_the_first",
+        4,
+        spec(*(f"eta[{i}] ~ Lap(1/eps)" for i in ("5", "3", "{}")), "emit done"),
+        "2",
+        "3",
+        ("fresh",),
+    ),
+    Pair(
+        "a_chance_that_would_show_the_way_to_it",
+        15,
+        spec(
+            *("if {} == 1:", "  c ~ Bernoulli({}/2)", "else:", "  c ~ Bernoulli((1 - {})/2)", "emit done"),
+            more=f"{_BIT}  b : int where 0 <= b and b <= 1\n",
+        ),
+        "b",
+        "y",
+        ("output",),
+    ),
+    Pair(
+        "at_most_fewer_than_none",
+        4,
+        spec(
+            *("for i, y in q:", "  eta[i] ~ Lap(1/eps)", "w = upto(k, eta[i] for i in q)", "emit done"),
+            more="  k : int where k <= 1 and k >= {}\n",
+        ),
+        "0",
+        "0 - 1",
+        ("defined",),
+        Witness((drawn("eta", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "ties_are_no_matter_of_definedness_on_the_general_route",
+        10,
+        spec(
+            *("eta[0] ~ Lap(1/eps)", "eta[1] ~ Lap(1/eps)", "w = argmax(eta[i] for i in range(0, 2))"),
+            *("y = 1/({})", "emit done"),
+        ),
+        "eps",
+        "eta[0] - eta[1]",
+        ("defined",),
+        Witness(route="injective"),
+    ),
+    *(
+        Pair(
+            f"the_greatest_of_none_{route}",
+            7,
+            spec(
+                *("for i, y in b:", "  eta[i] ~ Lap(1/eps)", "w = argmax(eta[i] for i in b)", "emit done"),
+                more="  b : queries, sensitivity 1, adjacency all\n",
+                where=" and len(b) >= {}",
+            ),
+            "1",
+            "0",
+            ("defined",),
+            Witness((drawn("eta", "alignment_cost == 0"),), route=route, indices=(expression("w"),)),
+        )
+        for route in ("acyclic", "injective")
+    ),
+    *(
+        Pair(
+            f"a_place_{where}_of_a_list",
+            7,
+            spec(
+                *(f"w = top(1, {body} for j in range(0, 1))", "for i in range(0, 1):", "  pass"),
+                "emit done(v = {})",
+            ),
+            "0",
+            "x",
+            ("output",),
+            Witness((loop(early=f"floor((w[{place}] + w[0])/2) <= (w[{place}] + w[0])/2"),)),
+        )
+        for where, body, place in (
+            ("before_the_first", "0 - abs(j)", "0 - 1"),
+            ("after_the_last", "abs(j)", "1"),
+        )
+    ),
+    Pair(
+        "a_field_of_another_record",
+        8,
+        spec("a = c(k = p)", "emit done(v = a[0].v if {} else 0)", more="  p : int\n").replace(
+            "mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'
+        ),
+        "a[0] is w",
+        "true",
+        ("defined",),
+        SINGLE,
+        SHAPES.replace("{}", "z"),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED

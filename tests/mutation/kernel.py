@@ -136,6 +136,11 @@ class Mutant:
         return f"{self.file}: {self.change}"
 
     @property
+    def names(self) -> set[str]:
+        """How `kernel_survivors.toml` may call it."""
+        return {self.name, f"{self.file}: {self.function}: {self.change}"}
+
+    @property
     def key(self) -> str:
         """The same as long as its function is."""
         text = _texts(self.file).get(self.function, "")
@@ -472,8 +477,7 @@ class Arguments:
         """Whether it need not be run."""
         place = f"{mutant.file}: {mutant.function}"
         everywhere = mutant.change in self.changes or mutant.change.startswith(self.starting)
-        here = {mutant.name, f"{place}: {mutant.change}"} & self.mutants
-        return everywhere or place in self.functions or bool(here)
+        return everywhere or place in self.functions or not mutant.names.isdisjoint(self.mutants)
 
     @staticmethod
     def read() -> Arguments:
@@ -518,8 +522,8 @@ class Survey:
     def tried(self, mutant: Mutant) -> list[tuple[Case, float]]:
         """The cases for one mutant: first those that have killed another one of its function, or of its file,
         then the quick ones, those that must be accepted and those that must not in turn. If it drops a check,
-        or knows too much, those that must be rejected come first: that one of them is accepted tells more
-        than any other way to be killed.
+        or knows too much, those that must be rejected come first, and have most of the time: that one of them
+        is accepted tells more than any other way to be killed.
         """
         here = [
             (case, spent)
@@ -533,13 +537,15 @@ class Survey:
         }
         near, far = self.killers[f"{mutant.file} {mutant.function}"], self.killers[mutant.file]
         here.sort(key=lambda e: (2 - (e[0].name in near) - (e[0].name in far), turn[id(e[0])]))
+        if mutant.kind != "other":
+            here.sort(key=lambda e: e[0].accepted)
         chosen: list[tuple[Case, float]] = []
         total = 0.0
         for case, spent in here:
             total += spent
             if total < self.seconds or len(chosen) < 4:
                 chosen.append((case, spent))
-        return chosen if mutant.kind == "other" else sorted(chosen, key=lambda each: each[0].accepted)
+        return chosen
 
     def learn(self, mutant: Mutant, answer: str) -> None:
         """Remembers which case kills a mutant."""
@@ -598,6 +604,10 @@ def main() -> int:
             )
     for (file, kind, sort), number in sorted(counted.items()):
         print(f"# {file} {kind} {sort}: {number}")
+    there = {name for file in given.files.split(",") for m in mutants(file) for name in m.names}
+    for name in sorted(arguments.mutants - there):
+        if name.partition(":")[0] in given.files.split(","):
+            print(f"# argued for, and no mutant: {name}")
     print(f"# {sum(counted.values())} mutants, {len(survey.known)} cases")
     return 0
 
