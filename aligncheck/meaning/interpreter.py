@@ -140,7 +140,8 @@ class Invoked:
     """One call of a mechanism: what its inputs got, what it released, and the ε, or the ρ, that it spent.
 
     `rounds` are, for one that is repeated, the chance to stop, the most rounds if there is such a number, and
-    whether the test holds of what the last round released.
+    whether the test holds of what the last round released; `dropped` is what the rounds released for which it
+    does not hold.
     """
 
     name: str
@@ -151,6 +152,7 @@ class Invoked:
     span: Span
     loop: Loop
     rounds: tuple[Value, ...] = ()
+    dropped: tuple[Returned, ...] = ()
 
     @property
     def key(self) -> CallKey:
@@ -898,20 +900,27 @@ class Machine:
         self._called[statement.name] = number + 1
         site = CallSite(statement.name, number, contract, given, statement.span)
         rounds: tuple[Value, ...] = ()
+        dropped: list[Returned] = []
         if statement.rounds is not None:
             limits = self._limits_of(statement.rounds)
             spent = _repeated(spent, *limits)
-            returned, holds = self._last_round(site, statement.rounds, *limits)
+            returned, holds = self._last_round(site, statement.rounds, dropped, *limits)
             rounds = (*limits, holds)
         else:
             returned = Returned(number, self._call_source(site))
         self.scope.variables[statement.name] = returned
         loop = tuple(self._loop)
-        made = Invoked(statement.name, use.name, given, returned, spent, statement.span, loop, rounds)
+        ended = rounds, tuple(dropped)
+        made = Invoked(statement.name, use.name, given, returned, spent, statement.span, loop, *ended)
         self._steps.append(made)
 
     def _last_round(
-        self, site: CallSite, rounds: nodes.Rounds, chance: Number, most: Number | None = None
+        self,
+        site: CallSite,
+        rounds: nodes.Rounds,
+        dropped: list[Returned],
+        chance: Number,
+        most: Number | None = None,
     ) -> tuple[Returned, bool]:
         """What a call that is repeated gives, and whether the test holds of what its last round released."""
         for number in count(1):
@@ -920,6 +929,7 @@ class Machine:
             self.scope.variables[site.name] = returned
             if truth_of(rounds.test, self.scope):
                 return returned, True
+            dropped.append(returned)
             if number == most or not self._goes_on(chance):
                 break
         return Returned(site.number, ()), False

@@ -305,6 +305,7 @@ def _side(source: Source, step: Step) -> Json:
                 "variable": step.name,
                 "mechanism": step.mechanism,
                 "released": [_record(record) for record in step.returned.records],
+                "dropped": [[_record(record) for record in each.records] for each in step.dropped],
                 "spent": value_text(step.spent),
             }
         case Emitted():

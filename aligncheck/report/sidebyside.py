@@ -190,8 +190,8 @@ def _step_text(step: interpreter.Step | None, limit: int) -> str:
             return "-"
         case interpreter.Draw(value=value) | interpreter.Assigned(value=value):
             return _held(value)
-        case interpreter.Invoked(returned=returned):
-            return _held(returned)
+        case interpreter.Invoked(returned=returned, dropped=dropped):
+            return "; ".join([*(f"{_held(each)} dropped" for each in dropped), _held(returned)])
         case interpreter.Emitted(record=record):
             return recorded(record)
         case interpreter.TakenTest():

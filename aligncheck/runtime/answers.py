@@ -433,7 +433,21 @@ def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers:
         if len(row) != columns:
             raise AnswersError(f"{name}[{i}]", f"has {len(row)} entries, but the table has {columns} columns")
     _refuse_sizes(name, (len(listed), columns), table)
-    return [cell for i, row in enumerate(listed) for cell in _line(f"{name}[{i}]", row, kinds)]
+    order = next((labels for row in listed if (labels := labels_of(row)) is not None), ())
+    return [cell for i, row in enumerate(listed) for cell in _in_order(f"{name}[{i}]", row, kinds, order)]
+
+
+def _in_order(name: str, row: Answers, kinds: str, order: Labels) -> Iterable[Any]:
+    """The entries of a row; of one with labels (a Series) in the order of the first such row's labels."""
+    labels, cells = labels_of(row), _line(name, row, kinds)
+    if labels is None or labels == order:
+        return cells
+    by_label = dict(zip(labels, cells, strict=True))
+    if odd := by_label.keys() ^ set(order):
+        raise AnswersError(name, f"must have the labels of the other rows, but {odd.pop()!r} is not in both")
+    if len(by_label) < len(labels):
+        raise AnswersError(name, "has a label twice, and another order than other rows")
+    return [by_label[label] for label in order]
 
 
 def _is_row(value: object) -> bool:

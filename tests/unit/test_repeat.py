@@ -25,7 +25,10 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.unparse import unparse
+from aligncheck.meaning.interpreter import STEP_LIMIT, Invoked, Machine
+from aligncheck.meaning.replay import side_by_side
 from aligncheck.refutation.probability import closed_form, shapes
+from aligncheck.report.sidebyside import RunsTable, rows_of
 from aligncheck.runtime import FloatingNoise
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "truth"))
@@ -104,6 +107,18 @@ def test_a_probability_has_a_formula() -> None:
     found = closed_form(mechanism, inputs, gave_up)
     assert found is not None
     assert found.expression == pytest.approx(1 / 3)
+
+
+def test_a_run_tells_of_every_round() -> None:
+    mechanism = linked(calling("until a.v >= 0 stop with probability 1/2"))
+    inputs = {"x": Fraction(0), "gamma": Fraction(1), "n": Fraction(1), "eps": Fraction(1)}
+    noise = iter(map(Fraction, (5, -1, -2, 3)))
+    done = Machine(mechanism, inputs, lambda _: next(noise), STEP_LIMIT, goes_on=lambda _: True).run()
+    step = next(s for s in done.steps if isinstance(s, Invoked) and s.rounds)
+    assert [each.records[0].fields[0][1] for each in step.dropped] == [-1, -2]
+    table = RunsTable(side_by_side(done, done), "", "")
+    cells = [row.left for row in rows_of(None, table, 60) if row.step == "a ="]
+    assert cells == ["w(v = -1) dropped; w(v = -2) dropped; w(v = 3)  (spends 0)"]
 
 
 # --- text and compiled text ---------------------------------------------------------------------------------
