@@ -81,6 +81,8 @@ class FamilyRow:
         tail: P(X > x) for scale 1 (for stairs: for width 1, by x, ε and γ), on numbers with the methods of
             `flint.arb`; None: the density is proportional to exp(-|x|/scale) on the support, which integrates
             in closed form.
+        size: t with P(|X| > t) <= q for scale 1 (for stairs: for width 1, by q, ε and γ), where `tail` is given
+            and that has a closed form; the first argument is SymPy.
         moves: which way it may be moved.
         bounded: it is never more than its scale.
         max_stable: the greatest of several draws, each with a number u added, is such noise as well; which it
@@ -95,6 +97,7 @@ class FamilyRow:
     sampler: str
     twin: str | None = None
     tail: Callable[..., Any] | None = None
+    size: Callable[..., Any] | None = None
     moves: Moves = Moves.BOTH
     bounded: bool = False
     max_stable: bool = False
@@ -154,7 +157,14 @@ class Family(Enum):
     """
 
     LOGISTIC = FamilyRow(
-        "Logistic", (), Slope.SCALE, Lattice.NONE, False, "logistic", tail=lambda x: 1 / (1 + x.exp())
+        "Logistic",
+        (),
+        Slope.SCALE,
+        Lattice.NONE,
+        False,
+        "logistic",
+        tail=lambda x: 1 / (1 + x.exp()),
+        size=lambda sympy, q: sympy.log(2 / q - 1),
     )
     """f(x) = exp(-x/s)/(s (1 + exp(-x/s))^2).
 
@@ -170,19 +180,28 @@ class Family(Enum):
         True,
         "uniform",
         tail=lambda x: 1 - x.max(0).min(1),
+        size=lambda sympy, q: sympy.Integer(1),
         moves=Moves.NOT,
         bounded=True,
     )
     """f(x) = 1/s from 0 to s: a draw that stays costs nothing, one that is moved may leave the support."""
 
     STAIRCASE = FamilyRow(
-        "Staircase", (), Slope.STAIRS, Lattice.NONE, False, "staircase", tail=_above_on_stairs
+        "Staircase",
+        (),
+        Slope.STAIRS,
+        Lattice.NONE,
+        False,
+        "staircase",
+        tail=_above_on_stairs,
+        size=lambda sympy, q, eps, gamma: 1 + sympy.floor(sympy.log(1 / q) / eps),
     )
     """f(x) = c exp(-kε), where k counts which of γw, (1 + γ)w, (2 + γ)w, … are at most |x|; c is positive.
 
     Its slope: where |x - y| <= w, of these numbers at most as many as up to |x| + w are up to |y|, one more
     than up to |x|: f(y) >= f(|x| + w) = exp(-ε) f(x) (Geng and Viswanath, *The optimal mechanism in
-    differential privacy*, ISIT 2014). It does not rise with |x|, so it is no less nearer to 0.
+    differential privacy*, ISIT 2014). It does not rise with |x|, so it is no less nearer to 0. P(|X| > kw) is
+    exp(-kε) for whole k.
     """
 
     GAUSSIAN = FamilyRow(

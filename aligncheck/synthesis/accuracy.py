@@ -2,8 +2,8 @@
 number, that hold all together with probability at least 1 - β.
 
 *Claim*: with probability at least 1 - β every draw of every noise variable v is at most
-`α_v = scale ln(m N_v/β)` in size, where m is the number of noise variables and N_v a public bound on the
-number of draws of v; a sum is then off by at most the sum of `|coefficient| α_v` over its noise, and a
+`α_v = scale ln(m N_v/β)` in size (or what its row says: `size`), where m is the number of noise variables and
+N_v a public bound on the number of draws of v; a sum is then off by at most the sum of `|coefficient| α_v` over its noise, and a
 variable by at most what it is off after any of its assignments.
 *Why*: P(|x| > t) = exp(-t/scale) for Laplace and exponential noise, whatever was drawn before, so that each
 of the N_v draws exceeds its bound with probability β/(m N_v), and any of them with probability β at most
@@ -151,17 +151,18 @@ def _sizes(reading: ProgramReading, beta: str) -> dict[str, Any]:
     found = {}
     for name, site in reading.sites.items():
         row = site.family.row
-        if row.slope is not Slope.SCALE or row.tail is not None:
+        if row.size is None and not (row.slope is Slope.SCALE and row.tail is None):
             raise NoFormulaError(f"no bound is known here of `{site.family.value}` noise")
         samples = [s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
         sizes = []
         for args in dict.fromkeys(s.args for s in samples if s.name == name):
-            scale = to_sympy(over_inputs(reading, args[0]))
-            step = sympy.Integer(0 if row.lattice is Lattice.NONE else 1)
-            if row.lattice is Lattice.STEP:
-                step = to_sympy(over_inputs(reading, args[1]))
+            scale, *others = (to_sympy(over_inputs(reading, arg)) for arg in args)
+            if row.slope is Slope.STAIRS:
+                eps, scale, gamma = scale, *others
+                others = [eps, gamma]
+            step = others[0] if row.lattice is Lattice.STEP else 0
             rate = len(reading.sites) * counts[name] / sympy.Symbol(beta, positive=True)
-            sizes.append(scale * sympy.log(rate) + step)
+            sizes.append(scale * (row.size(sympy, 1 / rate, *others) if row.size else sympy.log(rate)) + step)
         found[name] = sizes[0] if len(sizes) == 1 else sympy.Max(*sizes)
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sympy
 from flint import arb
 from frequencies import check
 from recorded_noise import RecordedNoise
@@ -71,6 +72,25 @@ def test_slopes_bound_the_ratio_of_densities_and_are_reached(family: Family) -> 
             assert 0.95 * slope < allowed.max() < (1 + 1e-9) * slope
         if family.row.moves is Moves.UP:
             assert steep[~up].max() > 10 * slope
+
+
+@pytest.mark.parametrize("family", [f for f in Family if f.row.size], ids=lambda family: family.value)
+@pytest.mark.parametrize("chance", [Fraction(9, 10), Fraction(1, 7), Fraction(1, 10**6)])
+def test_sizes_are_those_of_the_tails(family: Family, chance: Fraction) -> None:
+    """No size is exceeded with a greater chance, and a smaller size is, unless a draw cannot be so large."""
+    others = () if family.row.slope is Slope.SCALE else (Fraction(1, 2), Fraction(1, 3))
+    assert family.row.size is not None and family.row.tail is not None
+    size = float(family.row.size(sympy, sympy.Rational(*chance.as_integer_ratio()), *others))
+
+    def exceeded(by: float) -> float:
+        assert family.row.tail is not None
+        arguments = [arb(x.numerator) / x.denominator for x in others]
+        above, below = (family.row.tail(arb(x), *arguments) for x in (by, -by))
+        return float(above if family.one_sided else above + 1 - below)
+
+    assert exceeded(size) <= chance * (1 + 1e-9)
+    assert exceeded(size - 1.01) > chance or family.bounded
+    assert family is not Family.LOGISTIC or exceeded(size) == pytest.approx(float(chance))
 
 
 def stairs(eps: float, width: float, gamma: float) -> list[tuple[float, float, float]]:
