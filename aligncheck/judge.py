@@ -68,7 +68,7 @@ class JudgedCallee:
 
 @dataclass(frozen=True)
 class Judge:
-    """How verdicts are made; `known` are the callees that were verified so far, by path, each once. `limit`
+    """How verdicts are made; `known` are the callees that were verified so far, each text once. `limit`
     bounds the effort, besides the clock.
     """
 
@@ -76,7 +76,7 @@ class Judge:
     explain: bool = True
     search: bool = True
     early: bool = False
-    known: dict[str, JudgedCallee] = field(default_factory=dict)
+    known: dict[Source, JudgedCallee] = field(default_factory=dict)
     limit: Effort = field(default_factory=Effort)
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
@@ -206,11 +206,11 @@ class Judge:
         witnesses = {}
         for use in mechanism.uses:
             contract = contract_of(use)
-            path = contract.source.path
-            if path not in self.known:
-                self.known[path] = self._callee(contract, use, source)
-            mechanism = with_contract(mechanism, use.name, self.known[path].contract)
-            witnesses[use.name] = self.known[path].witness
+            if contract.source not in self.known:
+                self.known[contract.source] = self._callee(contract, use, source)
+            judged = self.known[contract.source]
+            mechanism = with_contract(mechanism, use.name, judged.contract)
+            witnesses[use.name] = judged.witness
         return mechanism, witnesses
 
     def _callee(self, contract: Contract, use: Use, source: Source) -> JudgedCallee:
