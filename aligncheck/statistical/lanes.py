@@ -57,6 +57,11 @@ class Lane:
     def __float__(self) -> float:
         raise TooManyPaths("the program needs a single number")
 
+    def __index__(self) -> int:
+        """How many rounds a repeated call makes at most; runs are parted by that."""
+        (number,) = self._split.agreed(lambda: self.values.astype(np.intp)[:, None])
+        return number
+
     def __add__(self, other: object) -> Lane:
         return self._with(operator.add, other)
 

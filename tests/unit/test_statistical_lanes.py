@@ -49,6 +49,9 @@ class TapeNoise:
     def released(self, value: Any) -> Any:
         return value
 
+    def inside(self) -> TapeNoise:
+        return self
+
     def _draw(self) -> tuple[float, bool]:
         magnitudes, signs = self._tape.draw(self._next, self._run)
         self._next += 1
@@ -121,6 +124,7 @@ CASES: list[tuple[str, dict[str, Any], Any]] = [
     ("exponential_mechanism_gap", {"Delta": 1, "eps": 1}, Q),
     ("smart_sum", {"M": 2, "eps": 1}, Q),
     ("histogram", {"eps": 1}, Q),
+    ("redrawn_count", {"low": 0, "high": 3, "p": "1/2", "eps": 4}, 1.0),
     ("broken/noisy_min_exp", {"eps": 1}, Q),
 ]
 
