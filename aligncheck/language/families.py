@@ -81,8 +81,8 @@ class FamilyRow:
         tail: P(X > x) for scale 1 (for stairs: for width 1, by x, ε and γ), on numbers with the methods of
             `flint.arb`; None: the density is proportional to exp(-|x|/scale) on the support, which integrates
             in closed form.
-        size: t with P(|X| > t) <= q for scale 1 (for stairs: for width 1, by q, ε and γ), where `tail` is given
-            and that has a closed form; the first argument is SymPy.
+        size: t with P(|X| > t) <= q for scale 1 (for stairs: for width 1, by q, ε and γ), where `tail` is
+            given and that has a closed form; the first argument is SymPy.
         moves: which way it may be moved.
         bounded: it is never more than its scale.
         max_stable: the greatest of several draws, each with a number u added, is such noise as well; which it

@@ -433,7 +433,7 @@ def _cells(name: str, values: Any, kinds: str, table: Sizes) -> Answers:
         if len(row) != columns:
             raise AnswersError(f"{name}[{i}]", f"has {len(row)} entries, but the table has {columns} columns")
     _refuse_sizes(name, (len(listed), columns), table)
-    order = next((labels for row in listed if (labels := labels_of(row)) is not None), ())
+    order: Labels = next((named for row in listed if (named := labels_of(row)) is not None), ())
     return [cell for i, row in enumerate(listed) for cell in _in_order(f"{name}[{i}]", row, kinds, order)]
 
 

@@ -2,9 +2,9 @@
 number, that hold all together with probability at least 1 - β.
 
 *Claim*: with probability at least 1 - β every draw of every noise variable v is at most
-`α_v = scale ln(m N_v/β)` in size (or what its row says: `size`), where m is the number of noise variables and
-N_v a public bound on the number of draws of v; a sum is then off by at most the sum of `|coefficient| α_v` over its noise, and a
-variable by at most what it is off after any of its assignments.
+`α_v = scale ln(m N_v/β)` in size (or what its family's row says, `size`), where m is the number of noise
+variables and N_v a public bound on the number of draws of v; a sum is then off by at most the sum of
+`|coefficient| α_v` over its noise, and a variable by at most what it is off after any of its assignments.
 *Why*: P(|x| > t) = exp(-t/scale) for Laplace and exponential noise, whatever was drawn before, so that each
 of the N_v draws exceeds its bound with probability β/(m N_v), and any of them with probability β at most
 (union bound). On a lattice P(|x| > t) <= exp(-t/scale) for multiples t of the step, hence one step more.

@@ -44,7 +44,7 @@ VERIFIED, REFUSED, OPEN = "verified", "refused", "open"
 FOLDER = Path(__file__).parents[2] / "specs"
 """Where the specs are that mutants call."""
 
-PROVED: dict[str, JudgedCallee] = {}
+PROVED: dict[Source, JudgedCallee] = {}
 """What was proved of mechanisms that are called, by file: proved once, before processes part."""
 
 
