@@ -125,6 +125,13 @@ def right_ones(construct: str, first: int, count: int) -> list[int]:
     return list(itertools.islice(numbers, count))
 
 
+def with_parts(parts: Sequence[str], first: int, count: int, right: bool = False) -> list[int]:
+    """The numbers from `first` on of specs with one of these parts; `right`: only those made to be right."""
+    every = ((number, generated(number)) for number in itertools.count(first))
+    found = (number for number, spec in every if {*parts} & {*spec.parts} and (spec.is_right or not right))
+    return list(itertools.islice(found, count))
+
+
 def _may_have(spec: Spec, construct: str) -> bool:
     return (spec.is_right or DENSITY in spec.constructs) and construct in spec.constructs
 
@@ -165,6 +172,10 @@ def table(found: list[Judged]) -> str:
             sum(one.wrong != () for one in here),
         )
         lines.append(f"{construct:24}" + "".join(f"{count:15}" for count in counts))
+    for part in sorted({part for one in found for part in one.spec.parts}):
+        here = [one for one in found if one.spec.is_right and one.spec.parts == (part,)]
+        proved = sum(one.verdict == "VERIFIED" for one in here)
+        lines.append(f"alone, and made to be right: {part:24}{len(here):8}, verified {proved:8}")
     lines.append(
         ", ".join(f"{count} {verdict}" for verdict, count in Counter(one.verdict for one in found).items())
     )
@@ -187,18 +198,27 @@ def main() -> int:
     parser.add_argument(
         "--construct", choices=CONSTRUCTS, help="only specs with this, that are made to be right"
     )
+    parser.add_argument("--parts", nargs="+", help="only specs with one of these, right or spoiled")
+    parser.add_argument("--open", action="store_true", help="print what is made to be right and not verified")
     given = parser.parse_args()
     found: list[Judged] = []
     end = time.monotonic() + given.seconds
     numbers: Sequence[int] = range(given.seed, given.seed + given.count)
     if given.construct is not None:
         numbers = right_ones(given.construct, given.seed, given.count)
+    if given.parts is not None:
+        numbers = with_parts(given.parts, given.seed, given.count)
     for one in these_judged(numbers, given.jobs, given.others):
         found.append(one)
         if time.monotonic() > end:
             break
         if len(found) % 1000 == 0:
             print(f"{len(found)} of {given.count}", file=sys.stderr, flush=True)
+        if given.open and one.spec.is_right and one.verdict != "VERIFIED":
+            print(
+                f"OPEN: number {one.seed}, of {' and '.join(one.spec.parts)}: {one.verdict}\n{one.spec}",
+                flush=True,
+            )
         if one.wrong:
             print(
                 f"WRONG: number {one.seed}, of {' and '.join(one.spec.parts)}\n{one.spec}\n# {one.wrong}\n",

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, product
 from math import isinf
+from operator import add, mul, sub, truediv
 from random import Random
 from typing import Any, TypeAlias, assert_never
 
@@ -112,8 +113,7 @@ def _mass(machine: Machine, cells: dict[Key, Cell]) -> Ball:
 def _of_cell(law: Law | Weights, cell: Cell) -> tuple[Ball, float]:
     if isinstance(law, Law):
         return mass(law, cell)
-    weights = {j: ball(log).exp() for j, log in law.logs}
-    share = weights[int(cell[0])] / sum(weights.values(), arb(0))
+    share = law.share(int(cell[0]))
     return share, float(share)
 
 
@@ -130,7 +130,7 @@ def _split(
     key = max(wide, key=lambda k: _width(machine.laws[k], cells.get(k)))
     law, cell = machine.laws[key], cells.get(key)
     if isinstance(law, Weights):
-        for j, _ in law.logs:
+        for j, _ in law.parts:
             yield weight * _of_cell(law, (j, j))[1], {**cells, key: (j, j)}
         return
     whole = law.shape.whole if cell is None else cell
@@ -280,32 +280,90 @@ def _on(
         if made >= runs and not known.keys() >= {here, there}:
             continue
         left, right = of(here), of(there)
-        for outcome, likely in left.known.items():
-            if outcome == UNDEFINED and likely > 0:
-                return Contradiction(
-                    public, databases[here], databases[there], outcome, float(likely), 0.0, 0.0
-                ), made
-            allowed = _claim(program, public, databases[here], outcome)
-            bound = right.at_most(outcome)
-            if likely > allowed * bound:
-                return Contradiction(
-                    public,
-                    databases[here],
-                    databases[there],
-                    outcome,
-                    float(likely),
-                    float(bound),
-                    float(allowed),
-                ), made
+        found = _beyond(program, {**public, **databases[here]}, left, right)
+        if found is not None:
+            return Contradiction(public, databases[here], databases[there], *found), made
     return None, made
 
 
-def _claim(program: Program, public: Inputs, data: Inputs, outcome: Outcome) -> Ball:
-    """exp(claim) for an output."""
-    frame = Frame(Machine({}), (), {**public, **data})
-    frame.output.extend((record[0], ()) for record in outcome if isinstance(record, tuple))
-    bounds = [ball(Fraction(e(frame))) for e in (program.claim, program.most) if e is not None]
-    return min(bounds, key=float).exp()
+ORDERS = (Fraction(1001, 1000), Fraction(3, 2), 2, 4, 16, 64)
+
+
+def _beyond(
+    program: Program, inputs: Inputs, left: Distribution, right: Distribution
+) -> tuple[Outcome, float, float, float] | None:
+    """An outcome that is likelier than the claim allows; in δ and ρ all that is, together."""
+    if left.known.get(UNDEFINED, arb(0)) > 0:
+        return UNDEFINED, float(left.known[UNDEFINED]), 0.0, 0.0
+    claim = program.mechanism.claim
+    pairs = ((outcome, likely, right.at_most(outcome)) for outcome, likely in left.known.items())
+    match claim:
+        case n.Pure():
+            for outcome, likely, bound in pairs:
+                allowed = min((value_of(e, inputs, outcome) for e in _of(claim)), key=float).exp()
+                if likely > allowed * bound:
+                    return outcome, float(likely), float(bound), float(allowed)
+        case n.Approximate():
+            factor, most = value_of(claim.epsilon, inputs).exp(), value_of(claim.delta, inputs)
+            excess = (likely - factor * bound for _, likely, bound in pairs)
+            total = sum((e for e in excess if e > 0), arb(0))
+            if total > most:
+                return "together, beyond the factor", float(total), float(most), float(factor)
+        case n.Concentrated():
+            rho = value_of(claim.rho, inputs)
+            apart = [
+                (likely, bound)
+                for outcome, likely, bound in pairs
+                if likely > 0
+                and not any(
+                    o != outcome and _coarse(o) != _coarse(outcome) and _overlap(o, outcome)
+                    for o in left.known
+                )
+            ]
+            for order in ORDERS:
+                a = ball(Fraction(order))
+                moment = sum((p * (p.log() - q.log()).exp() ** (a - 1) for p, q in apart if q > 0), arb(0))
+                if moment > (a * (a - 1) * rho).exp() or any(not q > 0 for p, q in apart):
+                    return f"together, at order {order}", float(moment), 0.0, float(rho)
+        case _:
+            assert_never(claim)
+    return None
+
+
+def _of(claim: n.Pure) -> list[n.Expr]:
+    return [e for e in (claim.epsilon, claim.most) if e is not None]
+
+
+def value_of(e: n.Expr, inputs: Inputs, outcome: Outcome = ()) -> Ball:
+    """Of a claim, about an output with such records."""
+
+    def of(x: n.Expr) -> Ball:
+        return value_of(x, inputs, outcome)
+
+    match e:
+        case n.Number(value=value):
+            return ball(value)
+        case n.Name(ident=name):
+            return ball(Fraction(inputs[name]))
+        case n.OutCount(of="out", tag=tag):
+            return arb(sum(1 for record in outcome if isinstance(record, tuple) and tag in (None, record[0])))
+        case n.Call(function="len", args=(n.Name(ident=name),)):
+            return arb(len(inputs[name]))
+        case n.Call(function="sqrt" | "exp" | "ln" as function, args=(x,)):
+            return {"sqrt": arb.sqrt, "exp": arb.exp, "ln": arb.log}[function](of(x))
+        case n.Call(function="max" | "min" as function, args=args):
+            return (max if function == "max" else min)(map(of, args), key=float)
+        case n.Unary(op="-", operand=x):
+            return -of(x)
+        case n.Binary(op="**", left=x, right=n.Number(value=power)):
+            return of(x) ** int(power)
+        case n.Binary(op=op, left=x, right=y):
+            operation = {"+": add, "-": sub, "*": mul, "/": truediv}.get(op)
+            if operation is None:
+                raise Unsupported(op)
+            return operation(of(x), of(y))
+        case _:
+            raise Unsupported(f"{type(e).__name__} in a claim")
 
 
 def settings(program: Program, chance: Random, runs: int) -> Iterator[tuple[Inputs, list[list[Inputs]]]]:

@@ -12,7 +12,12 @@ from typing import TypeAlias
 BRANCH, LOOP, STATE, INVARIANT = "branches", "loops", "state through loops", "invariants"
 SELECTION, NESTED, CALL, DENSITY = "selections", "nested sets", "calls", "densities"
 CANCEL, AHEAD, OWN = "shifts that cancel", "look-ahead shifts", "shifts by own noise"
-CONSTRUCTS = (BRANCH, LOOP, STATE, INVARIANT, SELECTION, NESTED, CANCEL, AHEAD, OWN, CALL, DENSITY)
+SEARCH, FLAG, BUDGET, LEADER, TABLE = "searches that go on", "flags", "budgets", "leaders", "tables"
+REPEAT, APPROXIMATE, CONCENTRATED = "repeated calls", "claims in δ", "claims in ρ"
+CONSTRUCTS = (
+    *(BRANCH, LOOP, STATE, INVARIANT, SELECTION, NESTED, CANCEL, AHEAD, OWN, CALL, DENSITY),
+    *(SEARCH, FLAG, BUDGET, LEADER, TABLE, REPEAT, APPROXIMATE, CONCENTRATED),
+)
 
 
 @dataclass(slots=True)
@@ -28,6 +33,7 @@ class Draft:
     align: list[str] = field(default_factory=list)
     cost: Fraction = Fraction(0)
     each: Fraction = Fraction(0)
+    plus: Fraction = Fraction(0)
     callees: dict[str, str] = field(default_factory=dict)
     constructs: set[str] = field(default_factory=set)
     names: int = 0

@@ -13,8 +13,9 @@ from fractions import Fraction
 from random import Random
 from textwrap import indent
 
-from draft import DENSITY, LOOP, Draft, Part
+from draft import DENSITY, Draft, Part
 from parts_calling import called, called_selection, called_with_answers, called_with_clauses
+from parts_claims import around, claimed_again
 from parts_deceptive import (
     careless,
     carried,
@@ -53,6 +54,21 @@ from parts_right import (
     swapped,
     total,
     value,
+)
+from parts_written import (
+    budgeted,
+    called_on_the_rest,
+    cells,
+    counted,
+    flagged,
+    leader,
+    repeated,
+    repeated_by_private,
+    scaled_by_last,
+    search_on,
+    shrinking,
+    together,
+    where_found,
 )
 
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
@@ -102,29 +118,6 @@ def _emptied(text: str) -> str:
     return text
 
 
-def shared(chance: Random) -> Spec:
-    """Two lists that move at one index, or one that moves in the direction of a single answer, or neither."""
-    d = Draft(chance)
-    tied, claim = d.likely(0.6), chance.choice((1, 1, 2, 3))
-    if d.likely(0.5):
-        way = d.pick("one", "one", "moved", "two")
-        clause = f"adjacency {way}{', same index as q' if tied else ''} where len(s) == len(q)"
-        other = f"s : int queries, sensitivity 1, {clause}"
-        each = d.pick("q[i] if i == 0 else s[i]", "q[i] + s[i]", "q[i] - s[i]", "max(q[i], s[i])")
-    else:
-        way = d.pick("one", "monotone")
-        other = f"s : int query, sensitivity 1{', same direction as q' if tied else ''}"
-        each = d.pick("q[i] - s", "q[i] - s", "q[i] + s", "max(q[i], s) + q[i]", "abs(q[i] - s)")
-    on_other = re.sub(r"\b([qs])\b", r"\1'", each)
-    text = (
-        f"mechanism generated\ninput\n  q : int queries, sensitivity 1, adjacency {way}\n  {other}\n"
-        f"  eps : real where eps > 0\nprivacy {claim}*eps{d.pick('', '*len(q)')}\nprogram\n"
-        f"  for i in range(len(q)):\n    xi[i] ~ DLap(1/eps)\n    emit a(v = ({each}) + xi[i])\n"
-        f"align\n  xi[i] += ({each}) - ({on_other})\n"
-    )
-    return Spec(text, (), frozenset({LOOP}), ("shared",))
-
-
 # --- densities --------------------------------------------------------------------------------------------
 
 
@@ -139,10 +132,17 @@ def density(chance: Random) -> Spec:
     claim = d.pick(f"{share}*eps", f"{share}*eps", f"{share}*eps/2", f"2*{share}*eps")
     emitted = d.pick("index = w", "index = w", "index = 2*w + 1", "index = w, first = w == 0")
     choose = f"w ~ Choose(exp({share}*eps*({weight})/{factor}) for j in {over})"
+    if d.likely(0.4):
+        low = d.pick("", "", " where g > 0", " where g > q[0]")
+        scale = d.pick(
+            f"1/({share}*eps)", f"1/({share}*eps)", "1/eps", f"2/({share}*eps)", "(1 + abs(q[0]))/eps"
+        )
+        choose, emitted = f"g ~ Logistic({weight.replace('j', '0')}, {scale}){low}", "number = g"
     again = d.likely(0.3)
     program = [choose, f"emit chosen({emitted})"]
     if again:
-        program += [choose.replace("w ~", "v ~"), "emit again(index = v)"]
+        second = re.sub(r"^[wg] ~", "v ~", choose).replace("where g", "where v")
+        program += [second, "emit again(index = v)"]
         claim = f"2*({claim})"
     text = (
         f"mechanism generated\ninput\n  q : int queries, sensitivity 1, adjacency {adjacency}\n"
@@ -188,6 +188,22 @@ RIGHT: tuple[Part, ...] = (
     hidden_by_or,
     called_in_rounds,
 )
+WRITTEN: tuple[Part, ...] = (
+    search_on,
+    flagged,
+    where_found,
+    budgeted,
+    shrinking,
+    scaled_by_last,
+    leader,
+    leader,
+    leader,
+    counted,
+    called_on_the_rest,
+    cells,
+    together,
+    repeated,
+)
 WRONG: tuple[Part, ...] = (
     merged,
     merged,
@@ -202,28 +218,38 @@ WRONG: tuple[Part, ...] = (
     careless,
     careless,
     lied,
+    repeated_by_private,
 )
-LAST = (sparse, histogram, running, several, weighted, careless, lied)
+LAST = (
+    *(sparse, histogram, running, several, weighted, careless, lied),
+    *(flagged, budgeted, scaled_by_last, counted, cells, together),
+)
 """They release as many records as there are answers, so nothing comes after them."""
 
 
 def generated(seed: int) -> Spec:
     """The spec with this number."""
     chance = Random(seed)
-    if seed % 40 == 39:
-        return shared(chance)
     if chance.random() < 0.04:
         return density(chance)
     d = Draft(chance, continuous=chance.random() < 0.15)
-    parts = [chance.choice(WRONG if chance.random() < 0.3 else RIGHT)]
+    parts = [chance.choice(chance.choice((RIGHT, RIGHT, WRITTEN, WRITTEN, WRONG)))]
     if chance.random() < 0.25:
-        parts.append(chance.choice(RIGHT))
+        parts.append(chance.choice(chance.choice((RIGHT, WRITTEN))))
+    wraps = chance.random() < 0.12
+    parts = parts[:1] if wraps else parts
     parts.sort(key=lambda part: part in LAST)
+    placed = True
     for part in parts:
+        placed = placed and d.place is not None
         part(d)
     spec = replace(written(d), parts=tuple(part.__name__ for part in parts))
+    if wraps:
+        text = around(d, spec.text)
+        names = (*spec.parts, around.__name__)
+        spec = Spec(text, tuple(d.callees.items()), frozenset(d.constructs), names)
     if chance.random() < 0.55:
-        return replace(spec, is_right=all(part in RIGHT for part in parts))
+        return replace(spec, is_right=placed and not any(part in WRONG for part in parts))
     return spoiled(spec, chance)
 
 
@@ -237,6 +263,8 @@ def written(d: Draft) -> Spec:
     terms = [f"{d.cost}*eps" if d.cost != 1 else "eps"] if d.cost else []
     if d.each:
         terms.append(f"{d.each}*eps*len(q)")
+    if d.plus:
+        terms.append(f"{d.plus}")
     uses = "".join(f'use {name.removesuffix(".dp")} from "{name}"\n' for name in d.callees)
     text = (
         f"mechanism generated\n{uses}input\n{_block(list(inputs.values()))}\n"
@@ -283,7 +311,8 @@ def _scale(text: str, chance: Random) -> str:
 
 def _claim(text: str, chance: Random) -> str:
     factor = chance.choice(("1/2", "1/2", "3/4", "2"))
-    return _one_of(r"^privacy (.*)$", lambda m, _: f"privacy {factor}*({m[1]})", text, chance)
+    pattern = r"^privacy (.*?)( zcdp| delta .*|)$"
+    return _one_of(pattern, lambda m, _: f"privacy {factor}*({m[1]}){m[2]}", text, chance)
 
 
 def _align_line(text: str, chance: Random, put: Callable[[str], str]) -> str:
@@ -382,7 +411,85 @@ def _swap(text: str, chance: Random) -> str:
     return head + "\nprogram\n" + "\n".join(lines) + align + tail
 
 
+def _apart(text: str, chance: Random) -> str:
+    """Lines that shared an index, or a direction, share none."""
+    return _one_of(r", same (index|direction) as \w+", lambda m, _: "", text, chance)
+
+
+def _program(text: str, chance: Random, change: Callable[[list[str]], None]) -> str:
+    """The lines of the program, changed."""
+    head, _, rest = text.partition("\nprogram\n")
+    program, sep, align = rest.partition("\nalign\n")
+    lines = program.rstrip("\n").split("\n")
+    change(lines)
+    return head + "\nprogram\n" + "\n".join(lines) + ("" if sep else "\n") + sep + align
+
+
+def _drop(text: str, chance: Random) -> str:
+    """A statement that gives a value, or leaves a loop, is left out."""
+
+    def change(lines: list[str]) -> None:
+        found = [k for k, line in enumerate(lines) if re.match(r" {4,}(\w+ = .*|break)$", line)]
+        if found:
+            k = chance.choice(found)
+            lines[k] = re.sub(r"\S.*", "pass", lines[k])
+
+    return _program(text, chance, change)
+
+
+def _turn(text: str, chance: Random) -> str:
+    """Two statements of a block change places."""
+
+    def change(lines: list[str]) -> None:
+        found = [
+            k
+            for k in range(len(lines) - 1)
+            if re.match(r" {4,}\S", lines[k])
+            and len(lines[k]) - len(lines[k].lstrip()) == len(lines[k + 1]) - len(lines[k + 1].lstrip())
+            and not re.search(r":$|else|invariant", lines[k] + "\n" + lines[k + 1])
+        ]
+        if found:
+            k = chance.choice(found)
+            lines[k], lines[k + 1] = lines[k + 1], lines[k]
+
+    return _program(text, chance, change)
+
+
+def _index(text: str, chance: Random) -> str:
+    """An index is one more, or one less, or the first."""
+    head, sep, rest = text.partition("\nprogram\n")
+    put = chance.choice(("{} + 1", "{} - 1", "0", "{}"))
+    return head + sep + _one_of(r"\[([^\[\]\n]+)\]", lambda m, _: f"[{put.format(m[1])}]", rest, chance)
+
+
+def _and(text: str, chance: Random) -> str:
+    """`or` for `and`, a test turned around, or a truth value."""
+    other = {"and": "or", "or": "and", "true": "false", "false": "true", "if not": "if", "if": "if not"}
+    head, sep, rest = text.partition("\nprogram\n")
+    words = r"\b(and|or|true|false)\b|(?<= )(if not)(?= \w+:)|(?<= )(if)(?= \w+:)"
+    return head + sep + _one_of(words, lambda m, _: other[m[0]], rest, chance)
+
+
+def _number(text: str, chance: Random) -> str:
+    """A number that a variable starts with, or is given."""
+    head, sep, rest = text.partition("\nprogram\n")
+    put = chance.choice(("1", "0", "2"))
+    return head + sep + _one_of(r"(?<= = )\d+$", lambda m, _: put, rest, chance)
+
+
+def _value(text: str, chance: Random) -> str:
+    """One variable of the program in place of another one."""
+    head, sep, rest = text.partition("\nprogram\n")
+    names = sorted(set(re.findall(r"^ +(\w+) = ", rest, flags=re.MULTILINE)))
+    if len(names) < 2:
+        return text
+    there = chance.choice(names)
+    pattern = r"\b(" + "|".join(names) + r")\b(?! =)"
+    return head + sep + _one_of(pattern, lambda m, _: there, rest, chance)
+
+
 CHANGES: tuple[Change, ...] = (
+    *(_apart, _drop, _drop, _turn, _turn, _index, _index, _and, _number, _value, _value),
     _scale,
     _claim,
     _claim,
@@ -397,4 +504,5 @@ CHANGES: tuple[Change, ...] = (
     _clause,
     _real,
     _swap,
+    claimed_again,
 )

@@ -6,6 +6,7 @@ within the cell. K has a geometric law, but for logistic and staircase noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -34,10 +35,14 @@ class Shape(Enum):
     LINE_FROM_ZERO = "continuous, from 0 on"
     LOGISTIC = "continuous, logistic"
     STAIRS = "continuous, staircase"
+    GUMBEL = "continuous, of Gumbel's kind"
+    GAUSS = "continuous, Gaussian"
+    GAUSS_LATTICE = "Gaussian on a lattice"
+    LOCATED = "continuous, logistic about a number, and perhaps above another one"
 
     @property
     def continuous(self) -> bool:
-        return self in (Shape.LINE, Shape.LINE_FROM_ZERO, Shape.LOGISTIC, Shape.STAIRS)
+        return self not in (Shape.LATTICE, Shape.LATTICE_FROM_ZERO, Shape.GAUSS_LATTICE)
 
     @property
     def whole(self) -> Cell:
@@ -46,8 +51,9 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Law:
-    """The distribution of a draw: `rate` is how much ln P falls from one K to the next (at the most, if it is
-    logistic; on stairs, from one to the next: `stairs` is their width, and that of the higher part of each).
+    """The distribution of a draw: `rate` is how much ln P falls from one K to the next (on stairs, from one
+    to the next: `stairs` is their width, and that of the higher part of each); of noise whose logarithm is
+    not straight it is the step in units of the scale. `located`: about which number, and above which one.
     There is one object for each (`law_of`).
     """
 
@@ -55,6 +61,7 @@ class Law:
     rate: Fraction
     step: Number
     stairs: tuple[Number, Number] | None = None
+    located: tuple[Number, Number | None] | None = None
 
     def range_of(self, cell: Cell, noise: int) -> Number | Range:
         """What the draw can be in a cell."""
@@ -77,6 +84,12 @@ def law_on_stairs(eps: Number, width: Number, gamma: Number, step: Number) -> La
     return Law(Shape.STAIRS, Fraction(eps), step, (width, width * gamma))
 
 
+@cache
+def law_at(location: Number, scale: Number, low: Number | None, step: Number) -> Law:
+    """The law of a number that is logistic about `location`, given that it is above `low`."""
+    return Law(Shape.LOCATED, Fraction(step) / Fraction(scale), step, located=(location, low))
+
+
 def ball(x: Number) -> Ball:
     """An exact number as a ball."""
     return arb(x.numerator) / arb(x.denominator)
@@ -87,8 +100,18 @@ def mass(law: Law, cell: Cell) -> tuple[Ball, float]:
     """The probability that K is in a cell, and about how much that is."""
     low, high = cell
     t = ball(law.rate)
-    if law.shape is Shape.LOGISTIC:
-        total = _logistic(t, *((low, high) if high >= 0 else (-high - 1, -low - 1)))
+    above = ABOVE.get(law.shape)
+    if above is not None:
+        if law.shape is not Shape.GUMBEL and high < 0:  # nothing is near 1 there
+            low, high = -high - 1, -low - 1
+        total = _beyond(above, t, low) - _beyond(above, t, high + 1)
+        return total, float(total)
+    if law.shape is Shape.GAUSS_LATTICE:
+        total = _gauss_on_lattice(t, low, high) / _gauss_on_lattice(t, -inf, inf)
+        return total, float(total)
+    if law.located is not None:
+        least = law.located[1]
+        total = _beyond_located(law, low, least) - _beyond_located(law, high + 1, least)
         return total, float(total)
     if law.shape is Shape.STAIRS:
         ends = [k if abs(k) == inf else int(k) * law.step for k in (low, high + 1)]
@@ -97,17 +120,12 @@ def mass(law: Law, cell: Cell) -> tuple[Ball, float]:
     total = arb(0)
     if high >= 0:
         total += _geometric(t, max(low, 0), high)
-    match law.shape:
-        case Shape.LATTICE:
-            if low < 0:
-                total += _geometric(t, max(-high, 1), -low)
-            total /= 1 + (-t).exp()
-        case Shape.LINE:
-            if low < 0:
-                total += _geometric(t, max(-high - 1, 0), -low - 1)
-            total /= 2
-        case Shape.LATTICE_FROM_ZERO | Shape.LINE_FROM_ZERO:
-            pass
+    if law.shape is Shape.LATTICE:
+        total += _geometric(t, max(-high, 1), -low) if low < 0 else 0
+        total /= 1 + (-t).exp()
+    elif law.shape is Shape.LINE:
+        total += _geometric(t, max(-high - 1, 0), -low - 1) if low < 0 else 0
+        total /= 2
     return total, float(total)
 
 
@@ -117,10 +135,48 @@ def _geometric(t: Ball, first: float, last: float) -> Ball:
     return start if last == inf else start * -((-t * int(last - first + 1)).expm1())
 
 
-def _logistic(t: Ball, low: float, high: float) -> Ball:
-    """P(low t <= X < (high + 1) t), where P(X >= x) is 1/(1 + exp(x))."""
-    above = [arb(k < 0) if abs(k) == inf else 1 / (1 + (t * int(k)).exp()) for k in (low, high + 1)]
-    return above[0] - above[1]
+def _above_logistic(x: Ball) -> Ball:
+    return 1 / (1 + x.exp())
+
+
+def _above_gauss(x: Ball) -> Ball:
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+def _above_gumbel(x: Ball) -> Ball:
+    return -(-(-x).exp()).expm1()
+
+
+ABOVE = {Shape.LOGISTIC: _above_logistic, Shape.GAUSS: _above_gauss, Shape.GUMBEL: _above_gumbel}
+"""P(X >= x), for noise of scale 1."""
+
+
+def _beyond(above: Callable[[Ball], Ball], t: Ball, k: float) -> Ball:
+    """P(X >= k t)."""
+    return arb(int(k < 0)) if abs(k) == inf else above(t * int(k))
+
+
+def _beyond_located(law: Law, k: float, least: Number | None) -> Ball:
+    """P(X >= k steps), given that X is above `least`."""
+    assert law.located is not None
+    scale, about = ball(Fraction(law.step) / law.rate), ball(law.located[0])
+
+    def above(x: Number) -> Ball:
+        return _above_logistic((ball(x) - about) / scale)
+
+    if abs(k) == inf:
+        return arb(int(k < 0))
+    x = int(k) * law.step
+    return above(x) if least is None else above(max(x, least)) / above(least)
+
+
+def _gauss_on_lattice(t: Ball, low: float, high: float) -> Ball:
+    """The sum of exp(-(k t)^2/2) for k from `low` to `high`; what is beyond 20 in size is enclosed."""
+    most = int((20 / t).abs_upper().ceil().unique_fmpz()) + 1
+    total = sum(
+        ((-((t * k) ** 2) / 2).exp() for k in range(int(max(low, -most)), int(min(high, most)) + 1)), arb(0)
+    )
+    return total + arb(0, 1e-80)
 
 
 def _on_stairs(law: Law, low: Any, high: Any) -> Ball:

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import count
 from math import floor as whole_below
 from typing import Any, TypeAlias
 
+from flint import arb
 from intervals import (
     Number,
     Quantity,
@@ -28,7 +30,7 @@ from intervals import (
     settled,
     subtract,
 )
-from masses import Cell, Law, Shape, law_of, law_on_stairs
+from masses import Ball, Cell, Law, Shape, ball, law_at, law_of, law_on_stairs
 
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
@@ -59,9 +61,13 @@ class _Break(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The law of `Choose`: the logarithms of the weights, by index."""
+    """The law of `Choose`, and of a coin: how likely each index is beside the others."""
 
-    logs: tuple[tuple[int, Number], ...]
+    parts: tuple[tuple[int, Ball], ...]
+
+    def share(self, index: int) -> Ball:
+        """Its probability."""
+        return dict(self.parts)[index] / sum((weight for _, weight in self.parts), arb(0))
 
 
 @dataclass(slots=True)
@@ -125,8 +131,6 @@ class Program:
             use.name: Program(contract_of(use).mechanism) for use in mechanism.uses if use.contract
         }
         self._body = self._block(mechanism.body)
-        self.claim = self._expr(mechanism.privacy)
-        self.most = None if mechanism.most is None else self._expr(mechanism.most)
 
     def run(self, inputs: Inputs, machine: Machine, around: Key = ()) -> Frame:
         """Raises `Unsettled`, `Undefined`, `Unsupported`; the frame of an unsettled run is its argument."""
@@ -205,16 +209,34 @@ class Program:
             case n.Pass():
                 return lambda frame: None
             case n.Logistic():
-                raise Unsupported("a number drawn by its density")
+                return self._located(s)
+
+    def _located(self, s: n.Logistic) -> Done:
+        ends = [None if e is None else self._expr(e) for e in (s.location, s.scale, s.low)]
+
+        def draw(frame: Frame) -> None:
+            location, scale, low = (None if e is None else Fraction(settled(e(frame))) for e in ends)
+            if scale is None or scale <= 0:
+                raise Undefined("a scale that is not positive")
+            law = law_at(location or Fraction(0), scale, low, WIDTH)
+            frame.names[s.name] = frame.machine.draw((*frame.around, s.name), law)
+
+        return draw
 
     def _sample(self, s: n.Sample) -> Done:
-        law = self._law(s)
+        coin = s.family is n.Family.BERNOULLI
+        chance = self._expr(s.args[0]) if coin else None
+        law = None if coin else self._law(s)
         index = None if s.index is None else self._expr(s.index)
 
         def sample(frame: Frame) -> None:
             at = None if index is None else _whole(index(frame))
             key = (*frame.around, s.name) if at is None else (*frame.around, s.name, str(at))
-            value = frame.machine.draw(key, law(frame))
+            value: Quantity
+            if law is not None:
+                value = frame.machine.draw(key, law(frame))
+            elif chance is not None:
+                value = _tossed(frame.machine, key, Fraction(settled(chance(frame))))
             if at is None:
                 frame.names[s.name] = value
             else:
@@ -240,6 +262,9 @@ class Program:
             n.Family.LOGISTIC: Shape.LOGISTIC,
             n.Family.DISCRETE_LAPLACE: Shape.LATTICE,
             n.Family.DISCRETE_EXPONENTIAL: Shape.LATTICE_FROM_ZERO,
+            n.Family.GUMBEL: Shape.GUMBEL,
+            n.Family.GAUSSIAN: Shape.GAUSS,
+            n.Family.DISCRETE_GAUSSIAN: Shape.GAUSS_LATTICE,
         }
         if s.family is n.Family.STAIRCASE:
             each = [self._expr(arg) for arg in s.args]
@@ -253,7 +278,7 @@ class Program:
         fixed = all(names_in(arg) <= self._inputs for arg in s.args)
 
         def law(frame: Frame) -> Law:
-            known = frame.machine.known.get(s.span)
+            known = None if frame.around else frame.machine.known.get(s.span)
             if known is None:
                 width = _plain(_positive(step(frame)))
                 known = law_of(shape, _plain(_positive(scale(frame))), width)
@@ -265,26 +290,23 @@ class Program:
 
     def _choose(self, s: n.Choose) -> Done:
         members = self._members(s.weights)
-        weight = self._logarithm(s.weights.body)
+        body = s.weights.body
+        power = body.args[0] if isinstance(body, n.Call) and body.function == "exp" else None
+        weight = self._expr(body if power is None else power)
 
         def choose(frame: Frame) -> None:
-            logs = []
+            parts = []
             for j in members(frame):
                 frame.names[s.weights.index] = j
-                logs.append((j, settled(weight(frame))))
-            if not logs:
+                value = Fraction(settled(weight(frame)))
+                if power is None and value <= 0:
+                    raise Undefined("a weight that is not positive")
+                parts.append((j, ball(value) if power is None else ball(value).exp()))
+            if not parts:
                 raise Undefined("nothing to choose from")
-            frame.names[s.name] = frame.machine.choose((*frame.around, s.name), Weights(tuple(logs)))
+            frame.names[s.name] = frame.machine.choose((*frame.around, s.name), Weights(tuple(parts)))
 
         return choose
-
-    def _logarithm(self, e: n.Expr) -> Valued:
-        """Of a weight."""
-        match e:
-            case n.Call("exp", (power,)):
-                return self._expr(power)
-            case _:
-                raise Unsupported("a weight that is no exponential")
 
     def _if(self, s: n.If) -> Done:
         arms = [(self._expr(b.test), self._block(b.body)) for b in s.branches]
@@ -326,18 +348,31 @@ class Program:
         return loop
 
     def _invoke(self, s: n.Invoke) -> Done:
-        if s.rounds is not None:
-            raise NotImplementedError("rounds are counted by `repeated.py`")
         callee = self._callees[s.mechanism]
         arguments = [(a.name, self._argument(a.value)) for a in s.arguments]
 
+        rounds = s.rounds
+        test = None if rounds is None else self._expr(rounds.test)
+        ends = [] if rounds is None else [self._expr(rounds.chance)]
+        ends += [] if rounds is None or rounds.most is None else [self._expr(rounds.most)]
+
         def invoke(frame: Frame) -> None:
             inputs = {name: value(frame) for name, value in arguments}
-            number = sum(
-                1 for key in frame.machine.laws if key[: len(frame.around) + 1] == (*frame.around, s.name)
-            )
-            inner = callee.run(inputs, frame.machine, (*frame.around, s.name, str(number)))
-            frame.names[s.name] = inner.output
+            here = (*frame.around, s.name)
+            number = sum(1 for key in frame.machine.laws if key[: len(here)] == here)
+            chance, *most = (Fraction(settled(e(frame))) for e in ends) if ends else (Fraction(1),)
+            if not 0 < chance <= 1 or (most and most[0] < 1):
+                raise Undefined("a chance to stop, or a number of rounds")
+            for place in count():
+                frame.machine.step()
+                inner = callee.run(inputs, frame.machine, (*here, str(number), str(place)))
+                frame.names[s.name] = inner.output
+                if test is None or test(frame):
+                    return
+                last = most and place + 1 >= most[0]
+                if last or _tossed(frame.machine, (*here, str(number), str(place), "stop"), chance):
+                    frame.names[s.name] = []
+                    return
 
         return invoke
 
@@ -364,6 +399,8 @@ class Program:
                 return lambda frame: number
             case n.Boolean(value=truth):
                 return lambda frame: truth
+            case n.Name(primed=True) | n.Index(primed=True):
+                raise Unsupported("the other run")
             case n.Name(ident=name):
                 return lambda frame: frame.names[name]
             case n.Index():
@@ -517,7 +554,7 @@ class Program:
 
     def _gather(self, e: n.Gather) -> Valued:
         members, body = self._members(e), self._expr(e.body)
-        count = None if e.count is None else self._expr(e.count)
+        wanted = None if e.count is None else self._expr(e.count)
 
         def values(frame: Frame) -> list[tuple[int, Quantity]]:
             found = []
@@ -533,13 +570,20 @@ class Program:
                 for _, value in of:
                     total = add(total, value)
                 return total
-            if count is not None:
-                return _selected(of, _whole(count(frame)), e.function == "top")
+            if wanted is not None:
+                return _selected(of, _whole(wanted(frame)), e.function == "top")
             if not of:
                 raise Undefined("a maximum of nothing")
             return _best(e.function, of)
 
         return gather
+
+
+def _tossed(machine: Machine, key: Key, chance: Fraction) -> int:
+    """A coin, which is 1 with this chance."""
+    if not 0 <= chance <= 1:
+        raise Undefined("a chance below 0 or above 1")
+    return 1 if chance == 1 else machine.choose(key, Weights(((1, ball(chance)), (0, ball(1 - chance)))))
 
 
 def _best(function: str, of: list[tuple[int, Quantity]]) -> Quantity:
