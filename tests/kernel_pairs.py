@@ -4015,7 +4015,7 @@ PAIRS: tuple[Pair, ...] = (
         14,
         _calling("c(y = x, k = 1, d = eps)").replace("privacy eps", "privacy {}*eps**2 zcdp"),
         "1/2",
-        "1/4",
+        "2/5",
         ("cost",),
     ),
     Pair(
@@ -4464,6 +4464,49 @@ PAIRS: tuple[Pair, ...] = (
         ("defined",),
         SINGLE,
         SHAPES.replace("{}", "z"),
+    ),
+    Pair(
+        "a_rho_that_is_no_epsilon",
+        14,
+        _calling("c(y = x, k = 1, d = eps)").replace("privacy eps", "privacy eps{} zcdp"),
+        "",
+        "**2/2",
+        ("cost",),
+        callee=CALLEE.replace("privacy d", "privacy d zcdp").replace("Lap(1/d)", "Gauss(1/sqrt(2*d))"),
+    ),
+    Pair(
+        "an_entry_that_moves_too_far",
+        8,
+        _calling("c(y = list({}*x for j in range(0, 1)), d = eps)"),
+        "1",
+        "2",
+        ("calls",),
+        callee=PART.replace("{}", "one"),
+    ),
+    *(
+        Pair(
+            f"too_far_in_{name}",
+            8,
+            _calling(f"c(y = list({y} for j in range(0, 2)), z = list({z} for j in range(0, 2)), d = eps)"),
+            "1",
+            "2",
+            ("calls",),
+            callee=PART.replace("y :", "y, z :").replace("{}", "all"),
+        )
+        for name, y, z in (
+            ("both_lists_at_the_first", "x if j == 0 else 0", "{}*x if j == 0 else 0"),
+            ("both_lists_at_the_second", "x if j == 1 else 0", "{}*x if j == 1 else 0"),
+            ("one_list_at_the_second", "{}*x if j == 1 else 0", "1"),
+            ("another_list_at_the_first", "1", "{}*x if j == 0 else 0"),
+        )
+    ),
+    Pair(
+        "a_call_of_what_falls",
+        8,
+        _calling("c(y = x, k = 1, d = eps)").replace("emit", "b = c(y = {}, k = 1, d = eps)\n  emit"),
+        "1",
+        "-x",
+        ("cost",),
     ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)

@@ -578,13 +578,14 @@ def main() -> int:
     if given.results and given.results.exists():
         before = dict(map(json.loads, given.results.read_text("utf-8").splitlines()))
     counted: Counter[tuple[str, str, str]] = Counter()
-    wanted = [m for f in given.files.split(",") for m in mutants(f) if m.kind in given.kinds.split(",")]
     numbered: Counter[str] = Counter()
     keyed = []
-    for mutant in wanted:
+    for mutant in (m for f in given.files.split(",") for m in mutants(f)):
         numbered[mutant.key] += 1  # the same change may be possible at several places
-        keyed.append((mutant, f"{mutant.key} | {numbered[mutant.key]}"))
-        survey.learn(mutant, before.get(keyed[-1][1], "survives"))
+        key = f"{mutant.key} | {numbered[mutant.key]}"
+        survey.learn(mutant, before.get(key, "survives"))
+        if mutant.kind in given.kinds.split(","):
+            keyed.append((mutant, key))
     for mutant, key in keyed[:: given.every]:
         answer = before.get(key, "")
         if arguments.argued(mutant):
