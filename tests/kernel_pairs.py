@@ -4508,6 +4508,19 @@ PAIRS: tuple[Pair, ...] = (
         "-x",
         ("cost",),
     ),
+    Pair(
+        "the_odds_above_a_number",
+        11,
+        spec(
+            "w ~ Choose(exp(eps*q[i]/2) for i in q)",
+            "theta = eps*q[w]/2 - logsumexp(eps*q[j]/2 for j in q where j != w)",
+            *("gap ~ Logistic(theta {} 1) where gap > 1", "emit done(gap = gap)"),
+            where=" and len(q) >= 2",
+        ),
+        "+",
+        "-",
+        ("cost",),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED

@@ -209,12 +209,20 @@ OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
 
 
 def mutants(file: str) -> Iterator[Mutant]:
-    """All mutants of one file."""
+    """All mutants of one file; but not without the one place where a name gets its value, which is an error
+    wherever it is read.
+    """
     around = _surroundings(file)
     named = {id(k.value) for k in ast.walk(parsed(file)) if isinstance(k, ast.keyword)}
+    names = [e for e in ast.walk(parsed(file)) if isinstance(e, ast.Name) and isinstance(e.ctx, ast.Store)]
+    given = Counter((around[id(e)][0], e.id) for e in names)
     for place, node in enumerate(ast.walk(parsed(file))):
         if id(node) in named and isinstance(node, ast.Constant):
             continue  # changed with its name
+        if isinstance(node, ast.Assign):
+            function, targets = around[id(node)][0], [e for t in node.targets for e in _parts(t)]
+            if all(isinstance(e, ast.Name) and given[function, e.id] == 1 for e in targets):
+                continue
         shown = ""
         for number, (kind, what, _) in enumerate(_changes(node)):
             function, start, statement = around[id(node)]
@@ -225,6 +233,13 @@ def mutants(file: str) -> Iterator[Mutant]:
             yield Mutant(
                 file, line, kind, f"{what} | {shown}", function, frozenset((line, start)), place, number
             )
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    """What is given a value at once."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return [target.value if isinstance(target, ast.Starred) else target]
+    return [part for each in target.elts for part in _parts(each)]
 
 
 def _shown(node: ast.AST) -> str:
