@@ -25,7 +25,6 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
     align_expressions,
     moved_by,
-    names_in,
     shifts_in,
     signed_terms,
     statements_in,
@@ -321,9 +320,7 @@ class Aligner(Sets):
             case [n.Sample(index=None)] if not more:
                 low, high = self.symbols.zero, self.symbols.integer(1)
             case [n.For(index=str(i), over=over, body=body)] if not more and stmt.index == n.Name(i):
-                ends = names_in(over.low) | names_in(over.high) if isinstance(over, n.OverRange) else set()
-                changed = {s.name for s in statements_in(body) if isinstance(s, n.Assign)}
-                if ends & changed or any(isinstance(s, n.Break) for s in statements_in(body)):
+                if any(isinstance(s, n.Break) for s in statements_in(body)):
                     raise Reject("language", stmt.span, f"the loop that draws `{x}` may leave out a round")
                 (low, high), rounds = self.ends(over, scope), scope.binding(i, at, True)
             case _:
@@ -389,12 +386,12 @@ class Aligner(Sets):
 
     def of_the_past(self, term: Term, place: Span) -> None:
         """What averages over outputs cannot be told by them: where a claim is in δ or ρ a shift is a function
-        of D, D' and draws that were made, none of what is released later.
+        of D, D' and draws that were made, none of what is released later. (In maxima that are looked ahead to
+        there is no noise then: it would be drawn later, see `read_draw`.)
         """
-        for leaf, role in self.symbols.leaves(term) if self.averaged else ():
-            if isinstance(role, Told) or leaf.decl().get_id() in self._looked_ahead():
-                text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
-                raise Reject("acyclic", place, text)
+        if self.averaged and any(isinstance(role, Told) for _, role in self.symbols.leaves(term)):
+            text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
+            raise Reject("acyclic", place, text)
 
     def countable(self, term: Term, place: Span) -> None:
         """Condition v: the alignment is one of countably many, told by the output.
@@ -467,10 +464,8 @@ class Aligner(Sets):
         at = self.index("at")
         scope = self.scope(Mode.LEVEL, path, self.spec.span, (at,))
         fixed = self._looked_ahead()
-        for call, made in path.calls.items():
-            if self.once(call):
-                known = (made.length.decl(), made.tag, *made.fields.values())
-                fixed |= {symbol.get_id() for symbol in known}
+        for made in path.calls.values():  # lines can read here what single calls released: see `_records`
+            fixed |= {symbol.get_id() for symbol in (made.length.decl(), made.tag, *made.fields.values())}
         for x in filter(self.indexed, self.noise):
             try:
                 moves = self.moves(x, at, scope)

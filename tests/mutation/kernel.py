@@ -62,6 +62,8 @@ kernel takes for it, counts as killed (by the time).
 """
 LONG = 0.3
 """Cases that take so many seconds of processor time are not used."""
+CONDITIONS = {f"{pair.name}: wrong": pair.conditions[0] for pair in PAIRS}
+"""At which condition a case is rejected."""
 CALLS = 100
 """So many calls of one function are watched, to see which lines a case runs."""
 
@@ -100,9 +102,11 @@ def decided_in_tests() -> list[Case]:
     decide = kernel.decide
 
     def kept(
-        spec: n.Mechanism, witness: Witness, confirm: logic.Confirm | None = None
+        spec: n.Mechanism, witness: Witness, confirm: logic.Confirm | None = None, known: Any = ()
     ) -> Accepted | Rejected:
-        answer = decide(spec, witness, confirm)
+        answer = decide(spec, witness, confirm, known)
+        if known:
+            return answer  # which is no question of a spec and a witness alone
         name = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[2]
         found.append(Case(name, spec, witness, isinstance(answer, Accepted)))
         return answer
@@ -536,20 +540,23 @@ class Survey:
 
     def tried(self, mutant: Mutant) -> list[tuple[Case, float]]:
         """The cases for one mutant: first those that have killed another one of its function, or of its file,
-        then the quick ones, those that must be accepted and those that must not in turn. If it drops a check,
-        or knows too much, those that must be rejected come first, and have most of the time: that one of them
-        is accepted tells more than any other way to be killed.
+        then the quick ones, those that must be accepted and those that must not in turn, most of them where
+        the function speaks of the condition that they fail. If it drops a check, or knows too much, those
+        that must be rejected come first, and have most of the time: that one of them is accepted tells more
+        than any other way to be killed.
         """
         here = [
             (case, spent)
             for case, ran, spent in self.known
             if not mutant.function or any((mutant.file, line) in ran for line in mutant.lines)
         ]
-        turn = {
-            id(c): at
-            for on in (True, False)
-            for at, (c, _) in enumerate(e for e in here if e[0].accepted is on)
-        }
+        text = _texts(mutant.file).get(mutant.function, "")
+        turn: dict[int, float] = {}
+        for group, share in ((lambda c: c.accepted, 1), (lambda c: CONDITIONS.get(c.name, "?") in text, 3)):
+            for at, (case, _) in enumerate(e for e in here if group(e[0])):
+                turn[id(case)] = at / share
+        for at, (case, _) in enumerate(e for e in here if id(e[0]) not in turn):
+            turn[id(case)] = at
         near, far = self.killers[f"{mutant.file} {mutant.function}"], self.killers[mutant.file]
         here.sort(key=lambda e: (2 - (e[0].name in near) - (e[0].name in far), turn[id(e[0])]))
         if mutant.kind != "other":
