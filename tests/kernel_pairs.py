@@ -4666,6 +4666,48 @@ PAIRS: tuple[Pair, ...] = (
         ("acyclic",),
         Witness(route="injective"),
     ),
+    Pair(
+        "a_clause_of_no_entry",
+        4,
+        spec(
+            "emit done(v = {} if p <= 0 else 0)",
+            more="  p : real\n  t : vector where t[i] >= 0 and p > t[i]\n",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair(
+        "in_squares_of_what_moves_in_all",
+        14,
+        spec(
+            *("a = c(y = b, d = {}, eps = eps)", "emit done"),
+            more="  b : queries, sensitivity 1, adjacency l1\n",
+            claim="eps zcdp",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "1",
+        "1/2",
+        ("calls",),
+        Witness(callees={"c": Witness((drawn("eta", "alignment_cost <= $squares_y[i]*eps/(d*d)"),))}),
+        IN_SQUARES,
+    ),
+    *(
+        Pair(
+            f"no_whole_number_{where}",
+            4,
+            spec(
+                "emit done",
+                more=f"  p : real where {clause}\n  z : int query, sensitivity 1, range [{ends}]\n",
+            ),
+            right,
+            wrong,
+            ("hypotheses",),
+        )
+        for where, clause, ends, right, wrong in (
+            ("above_0", "{} <= p and p <= 1", "p, p + 1/4", "1", "1/2"),
+            ("below_0", "-1 <= p and p <= {}", "p - 1/4, p", "-1", "-1/2"),
+        )
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
