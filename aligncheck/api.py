@@ -131,11 +131,11 @@ def refute(
 
     Raises CommandError where there is no file, or no such parameter.
     """
-    from aligncheck.commands.refuting import Job, Refuting
+    from aligncheck.commands.refuting import Job, refuting
 
     given = dict(settings or {}) | ({} if eps is None else {"eps": eps})
     values = {name: str(value) for name, value in given.items()}
-    with _file(spec) as (path, shown), Refuting([Job(path, values, timeout)], jobs=1) as work:
+    with _file(spec) as (path, shown), refuting([Job(path, values, timeout)], jobs=1) as work:
         found = next(iter(work))
     from dataclasses import replace
 
@@ -327,9 +327,9 @@ def _mode(name: str) -> RunMode:
 
 
 def _verified(path: str, timeout: float) -> FileResult:
-    from aligncheck.commands.checking import Checking
+    from aligncheck.commands.checking import checking
 
-    with Checking([path], timeout=timeout, jobs=1) as results:
+    with checking([path], timeout=timeout, jobs=1) as results:
         return next(iter(results))
 
 

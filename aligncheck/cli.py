@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn, TypeAlias
 
+    _Command: TypeAlias = "Callable[[argparse.Namespace], int]"
     _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 STATUSES = """\
@@ -716,12 +717,12 @@ def _declare_verify(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "verify",
-        summary="prove specs, or show why they are not proved",
-        about=_VERIFY_ABOUT,
-        epilog=f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
+        _verify,
+        "prove specs, or show why they are not proved",
+        _VERIFY_ABOUT,
+        f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
     )
-    parser.set_defaults(carry_out=_verify)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
+    _add_paths(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
     parser.add_argument("--expect", action="store_true", help="compare verdicts with the `expect` lines")
@@ -745,16 +746,14 @@ def _declare_refute(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "refute",
-        summary="search for a certified violation of privacy",
-        about=_REFUTE_ABOUT,
-        epilog=_REFUTE_EXAMPLES,
+        _refute,
+        "search for a certified violation of privacy",
+        _REFUTE_ABOUT,
+        _REFUTE_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_refute)
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
+    _add_paths(parser)
     parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
-    )
+    _add_settings(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
     parser.add_argument("--expect", action="store_true", help="compare with the `expect refuted` lines")
     _add_search_time(parser, "to search each file")
@@ -767,12 +766,12 @@ def _declare_compile(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "compile",
-        summary="turn a verified spec into a Python module",
-        about=_COMPILE_ABOUT,
-        epilog=f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
+        _compile,
+        "turn a verified spec into a Python module",
+        _COMPILE_ABOUT,
+        f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
     )
-    parser.set_defaults(carry_out=_compile)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    _add_file(parser)
     parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="the same")
     parser.add_argument(
@@ -793,11 +792,11 @@ def _declare_check(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "check",
-        summary="decide a compiled module's certificate afresh",
-        about=_CHECK_ABOUT,
-        epilog=_CHECK_EXAMPLES,
+        _check,
+        "decide a compiled module's certificate afresh",
+        _CHECK_ABOUT,
+        _CHECK_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_check)
     parser.add_argument("file", metavar="OUT.py", help="a generated module")
     parser.add_argument(
         "--solver", choices=("z3", "cvc5", "both"), default="z3", help="who decides (default: %(default)s)"
@@ -807,22 +806,15 @@ def _declare_check(commands: _Commands) -> None:
 
 def _declare_run(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "run",
-        summary="run a verified mechanism on a column of a CSV file",
-        about=_RUN_ABOUT,
-        epilog=_RUN_EXAMPLES,
+        commands, "run", _run, "run a verified mechanism on a column of a CSV file", _RUN_ABOUT, _RUN_EXAMPLES
     )
-    parser.set_defaults(carry_out=_run)
     parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
     parser.add_argument("--column", metavar="C", help="the column that holds the answers")
     parser.add_argument(
         "--label", metavar="C", help="the column that names the items (default: text, or an id)"
     )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
-    )
+    _add_settings(parser)
     parser.add_argument(
         "--function",
         action="append",
@@ -855,11 +847,11 @@ def _declare_test(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "test",
-        summary="statistical evidence against a Python function's claim",
-        about=_TEST_ABOUT,
-        epilog=_TEST_EXAMPLES,
+        _test,
+        "statistical evidence against a Python function's claim",
+        _TEST_ABOUT,
+        _TEST_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_test)
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="what to test")
     what = parser.add_argument_group("what is tested")
     what.add_argument(
@@ -965,12 +957,12 @@ def _declare_show(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "show",
-        summary="print a spec with its alignment beside the lines it moves",
-        about=_SHOW_ABOUT,
-        epilog=_SHOW_EXAMPLES,
+        _show,
+        "print a spec with its alignment beside the lines it moves",
+        _SHOW_ABOUT,
+        _SHOW_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_show)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    _add_file(parser)
     parser.add_argument(
         "--mode",
         choices=("lattice", "refined"),
@@ -982,12 +974,12 @@ def _declare_align(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "align",
-        summary="find an alignment with which a spec is verified",
-        about=_ALIGN_ABOUT,
-        epilog=_ALIGN_EXAMPLES,
+        _align,
+        "find an alignment with which a spec is verified",
+        _ALIGN_ABOUT,
+        _ALIGN_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_align)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    _add_file(parser)
     parser.add_argument("--write", action="store_true", help="put the alignment into the file")
     _add_search_time(parser, "to search")
 
@@ -996,40 +988,26 @@ def _declare_claim(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "claim",
-        summary="find the least claim that an alignment proves",
-        about=_CLAIM_ABOUT,
-        epilog=_CLAIM_EXAMPLES,
+        _claim,
+        "find the least claim that an alignment proves",
+        _CLAIM_ABOUT,
+        _CLAIM_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_claim)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    _add_file(parser)
     parser.add_argument("--accuracy", action="store_true", help="print how far noise puts things off instead")
     _add_search_time(parser, "to search")
 
 
 def _declare_fix(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "fix",
-        summary="repair a spec whose alignment fails",
-        about=_FIX_ABOUT,
-        epilog=_FIX_EXAMPLES,
-    )
-    parser.set_defaults(carry_out=_fix)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser = _declare(commands, "fix", _fix, "repair a spec whose alignment fails", _FIX_ABOUT, _FIX_EXAMPLES)
+    _add_file(parser)
     parser.add_argument("--write", action="store_true", help="put the first repair into the file")
     _add_search_time(parser, "to search")
 
 
 def _declare_tune(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "tune",
-        summary="find the best split of a budget",
-        about=_TUNE_ABOUT,
-        epilog=_TUNE_EXAMPLES,
-    )
-    parser.set_defaults(carry_out=_tune)
-    parser.add_argument("file", metavar="FILE", help="the spec")
+    parser = _declare(commands, "tune", _tune, "find the best split of a budget", _TUNE_ABOUT, _TUNE_EXAMPLES)
+    _add_file(parser)
     parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
     parser.add_argument(
         "--over", metavar="NAME", help="the parameter, `where 0 < NAME < 1` (default: the scales themselves)"
@@ -1041,11 +1019,11 @@ def _declare_explain(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "explain",
-        summary="explain a spec, a condition, a word of the language or an error",
-        about=_EXPLAIN_ABOUT,
-        epilog=_EXPLAIN_EXAMPLES,
+        _explain,
+        "explain a spec, a condition, a word of the language or an error",
+        _EXPLAIN_ABOUT,
+        _EXPLAIN_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_explain)
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`; or a spec"
     )
@@ -1056,11 +1034,11 @@ def _declare_compare(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "compare",
-        summary="put a correct spec beside a broken one",
-        about=_COMPARE_ABOUT,
-        epilog=_COMPARE_EXAMPLES,
+        _compare,
+        "put a correct spec beside a broken one",
+        _COMPARE_ABOUT,
+        _COMPARE_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_compare)
     parser.add_argument("one", metavar="A", help="a spec")
     parser.add_argument("other", metavar="B", help="another one")
     _add_documents(parser)
@@ -1077,25 +1055,18 @@ def _declare_examples(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "examples",
-        summary="list, print or copy the specs that come with aligncheck",
-        about=_EXAMPLES_ABOUT,
-        epilog=_EXAMPLES_EXAMPLES,
+        _examples,
+        "list, print or copy the specs that come with aligncheck",
+        _EXAMPLES_ABOUT,
+        _EXAMPLES_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_examples)
     parser.add_argument("name", nargs="?", metavar="NAME", help="one of the list")
     parser.add_argument("--copy", metavar="FOLDER", help="copy it there, or all of them (`.`: into this one)")
     parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
 
 
 def _declare_new(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "new",
-        summary="write a spec to start from",
-        about=_NEW_ABOUT,
-        epilog=_NEW_EXAMPLES,
-    )
-    parser.set_defaults(carry_out=_new)
+    parser = _declare(commands, "new", _new, "write a spec to start from", _NEW_ABOUT, _NEW_EXAMPLES)
     parser.add_argument("name", metavar="NAME", help="the mechanism's name")
     parser.add_argument("--from", dest="origin", metavar="EXAMPLE", help="one of `aligncheck examples`")
     parser.add_argument("--python", action="store_true", help="also a test for pytest")
@@ -1106,21 +1077,33 @@ def _declare_completion(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "completion",
-        summary="print what a shell needs to complete commands",
-        about="Prints a script that completes commands, options and file names (by shtab).",
-        epilog=_COMPLETION_EXAMPLES,
+        _completion,
+        "print what a shell needs to complete commands",
+        "Prints a script that completes commands, options and file names (by shtab).",
+        _COMPLETION_EXAMPLES,
     )
-    parser.set_defaults(carry_out=_completion)
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
 
 
-def _declare(commands: _Commands, name: str, *, summary: str, about: str, epilog: str) -> _Parser:
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=about,
-        epilog=epilog,
-        formatter_class=_Help,
+def _declare(
+    commands: _Commands, name: str, carry_out: _Command, summary: str, about: str, epilog: str
+) -> _Parser:
+    parser = commands.add_parser(name, help=summary, description=about, epilog=epilog, formatter_class=_Help)
+    parser.set_defaults(carry_out=carry_out)
+    return parser
+
+
+def _add_paths(parser: _Parser) -> None:
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
+
+
+def _add_file(parser: _Parser) -> None:
+    parser.add_argument("file", metavar="FILE", help="the spec")
+
+
+def _add_settings(parser: _Parser) -> None:
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
     )
 
 

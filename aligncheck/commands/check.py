@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import MEMORY, one_file, text_of, why_lost
+from aligncheck.commands.checking import alone, one_file, text_of, why_lost
 from aligncheck.commands.telling import tell
-from aligncheck.workers import Died, Done, OutOfMemory, Raised, Supervision, TimedOut
+from aligncheck.workers import Died, Done, OutOfMemory, Raised, TimedOut
 
 if TYPE_CHECKING:
     from aligncheck.compiler.certificate.checker import CheckedFile
@@ -36,12 +36,7 @@ def decided(text: str, solvers: Sequence[str], timeout: float) -> CheckedFile | 
 
     Raises CommandError where a solver is not installed.
     """
-    job = (text, solvers)
-    work: Supervision[tuple[str, Sequence[str]], CheckedFile] = Supervision(
-        _check, [job], deadline=timeout, jobs=1, memory=MEMORY
-    )
-    with work as outcomes:
-        ((_, outcome),) = outcomes
+    outcome = alone(_check, (text, solvers), timeout)
     match outcome:
         case Done(value=checked):
             return checked

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from aligncheck.pipeline import Certification
     from aligncheck.refutation.findings import Refutation
     from aligncheck.verdict import FileResult
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
 
 GRACE = 1.0
 """Seconds that a check may overrun its timeout before it is killed: it ends by itself, with what it has by
@@ -111,64 +114,52 @@ def processors() -> int:
     return os.cpu_count() or 1
 
 
-class Checking:
-    """The check of some files: a context manager, and an iterator of their results in the order of the files.
+@contextmanager
+def checking(
+    files: Sequence[str], *, timeout: float, jobs: int | None, verbose: bool = False, explain: bool = True
+) -> Iterator[Iterator[FileResult]]:
+    """The check of some files: their results, in the order of the files. The work starts on entry."""
+    work: Supervision[tuple[str, float, bool], FileResult] = Supervision(
+        _verify,
+        [(file, timeout, explain) for file in files],
+        deadline=timeout + GRACE,
+        jobs=jobs or processors(),
+        memory=MEMORY,
+        warm_up=_load,
+        together=TOGETHER,
+    )
+    import aligncheck.verdict  # noqa: F401 - of what results are made: this process and its workers need it
 
-    The work starts on entry. With several files and a terminal, a progress bar runs on standard error; then
-    all results come after it, since a report printed meanwhile would break it.
+    with work as outcomes:
+        yield _results(files, iter(outcomes), verbose)
+
+
+def _results(
+    files: Sequence[str], finished: Iterator[tuple[int, Outcome[FileResult]]], verbose: bool
+) -> Iterator[FileResult]:
+    """With several files and a terminal, a progress bar runs on standard error; then all results come after
+    it, since a report printed meanwhile would break it.
     """
+    if len(files) > 1 and sys.stderr.isatty():
+        finished = iter(_with_progress_bar(finished, len(files)))
+    for index, outcome in in_order(finished):
+        if verbose and isinstance(outcome, Raised):
+            tell(*outcome.trace.split("\n"), error=True)
+        yield result_of(files[index], outcome)
 
-    def __init__(
-        self,
-        files: Sequence[str],
-        *,
-        timeout: float,
-        jobs: int | None,
-        verbose: bool = False,
-        explain: bool = True,
-    ) -> None:
-        self._files = files
-        self._verbose = verbose
-        self._work: Supervision[tuple[str, float, bool], FileResult] = Supervision(
-            _verify,
-            [(file, timeout, explain) for file in files],
-            deadline=timeout + GRACE,
-            jobs=jobs or processors(),
-            memory=MEMORY,
-            warm_up=_load,
-            together=TOGETHER,
-        )
 
-    def __enter__(self) -> Checking:
-        import aligncheck.verdict  # noqa: F401 - of what results are made: this process and its workers need it
-
-        self._work.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._work.__exit__(kind, error, trace)
-
-    def __iter__(self) -> Iterator[FileResult]:
-        finished: Iterator[tuple[int, Outcome[FileResult]]] = iter(self._work)
-        if len(self._files) > 1 and sys.stderr.isatty():
-            finished = iter(_with_progress_bar(finished, len(self._files)))
-        for index, outcome in in_order(finished):
-            if self._verbose and isinstance(outcome, Raised):
-                tell(*outcome.trace.split("\n"), error=True)
-            yield result_of(self._files[index], outcome)
+def alone(function: Callable[[Job], Answer], job: Job, seconds: float) -> Outcome[Answer]:
+    """What becomes of one job in a process under limits."""
+    with Supervision(function, [job], deadline=seconds, jobs=1, memory=MEMORY) as outcomes:
+        ((_, outcome),) = outcomes
+    return outcome
 
 
 def certified(file: str, timeout: float, mode: RunMode) -> Certification:
     """The result for one file and, where it is VERIFIED and runs in this mode, its certificate."""
     from aligncheck.pipeline import Certification
 
-    work: Supervision[tuple[str, float, RunMode], Certification] = Supervision(
-        _certify, [(file, timeout, mode)], deadline=timeout + GRACE, jobs=1, memory=MEMORY
-    )
-    with work as outcomes:
-        ((_, outcome),) = outcomes
+    outcome = alone(_certify, (file, timeout, mode), timeout + GRACE)
     return outcome.value if isinstance(outcome, Done) else Certification(result_of(file, outcome))
 
 
@@ -180,11 +171,7 @@ def certified_and_searched(
     """
     from aligncheck.pipeline import Certification
 
-    work: Supervision[tuple[str, float, RunMode], tuple[Certification, Refutation | None]] = Supervision(
-        _certify_and_search, [(file, timeout, mode)], deadline=timeout + 2 * GRACE, jobs=1, memory=MEMORY
-    )
-    with work as outcomes:
-        ((_, outcome),) = outcomes
+    outcome = alone(_certify_and_search, (file, timeout, mode), timeout + 2 * GRACE)
     return outcome.value if isinstance(outcome, Done) else (Certification(result_of(file, outcome)), None)
 
 

@@ -6,14 +6,14 @@ import codecs
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import GRACE, MEMORY, one_file, why_lost
+from aligncheck.commands.checking import GRACE, Answer, Job, alone, one_file, why_lost
 from aligncheck.commands.telling import tell
 from aligncheck.effort import Effort
 from aligncheck.language.files import opened
-from aligncheck.workers import Done, Supervision
+from aligncheck.workers import Done
 
 if TYPE_CHECKING:
     from aligncheck.language.diagnostics import Diagnostic
@@ -29,8 +29,6 @@ STEPS = 60_000
 """Of an `Effort`, for a whole search: half a minute on a quiet machine, and the same outcome on any."""
 _PATIENCE = 600.0
 """Seconds after which the clock ends what counts steps."""
-Job = TypeVar("Job")
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +150,7 @@ def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float | None
     """What a function makes of a job in a process under limits. Raises CommandError where it makes nothing of
     it.
     """
-    work: Supervision[Job, Answer] = Supervision(
-        function, [job], deadline=(timeout or _PATIENCE) + GRACE, jobs=1, memory=MEMORY
-    )
-    with work as outcomes:
-        ((_, outcome),) = outcomes
+    outcome = alone(function, job, (timeout or _PATIENCE) + GRACE)
     if isinstance(outcome, Done):
         return outcome.value
     raise CommandError(*why_lost(outcome, "search"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import Checking, one_file
+from aligncheck.commands.checking import checking, one_file
 from aligncheck.commands.telling import tell
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def judged(path: str, timeout: float) -> tuple[FileResult, Refutation | None]:
     """The verdict on a file and, where it is not VERIFIED, what a search for a violation finds."""
     from aligncheck.commands.refuting import refuted_after
 
-    with Checking([one_file(path)], timeout=timeout, jobs=1) as results:
+    with checking([one_file(path)], timeout=timeout, jobs=1) as results:
         result = next(iter(results))
     return result, refuted_after(result)
 

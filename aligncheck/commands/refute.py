@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from aligncheck.commands.checking import spec_files
 from aligncheck.commands.named import assigned
-from aligncheck.commands.refuting import Job, Refuting
+from aligncheck.commands.refuting import Job, refuting
 
 if TYPE_CHECKING:
     from aligncheck.expect import Comparison
@@ -29,7 +29,7 @@ def refute(
     start = time.monotonic()
     files = spec_files(paths)
     values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])
-    with Refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
+    with refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
         from aligncheck.commands.screen import Screen, print_json
         from aligncheck.refutation.findings import exit_status
         from aligncheck.report.refutation import refutation_document, render_refutation
@@ -52,7 +52,7 @@ def expect(paths: Sequence[str], *, timeout: float | None, jobs: int | None, as_
     """Prints whether those files, and only those, are refuted that expect it. Returns 0 if so, else 1."""
     start = time.monotonic()
     files = spec_files(paths)
-    with Refuting([Job(file, {}, timeout) for file in files], jobs=jobs) as work:
+    with refuting([Job(file, {}, timeout) for file in files], jobs=jobs) as work:
         from aligncheck.commands.screen import agreement, print_json
         from aligncheck.expect import compare_refutation
         from aligncheck.report.refutation import refutation_document

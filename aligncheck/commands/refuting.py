@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
@@ -57,40 +57,21 @@ class Job:
         return BACKSTOP if self.seconds is None else self.seconds
 
 
-class Refuting:
-    """The searches for some files: a context manager, and an iterator of their outcomes in order.
+@contextmanager
+def refuting(work: Sequence[Job], *, jobs: int | None) -> Iterator[Iterator[Refutation]]:
+    """The searches for some files: their outcomes, in order. The work starts on entry.
 
     Raises CommandError where a file has no parameter that is set, or not one with such values.
     """
-
-    def __init__(self, work: Sequence[Job], *, jobs: int | None) -> None:
-        self._jobs = work
-        self._work: Supervision[Job, Refutation] = Supervision(
-            _refute,
-            work,
-            deadline=max((job.limit for job in work), default=1.0) + GRACE,
-            jobs=jobs or processors(),
-            memory=MEMORY,
-            warm_up=_load,
-        )
-
-    def __enter__(self) -> Refuting:
-        self._work.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._work.__exit__(kind, error, trace)
-
-    def __iter__(self) -> Iterator[Refutation]:
-        from aligncheck.refutation.findings import Unfinished
-
-        for index, outcome in in_order(iter(self._work)):
-            refutation = _refutation_of(self._jobs[index].path, outcome)
-            if isinstance(refutation.outcome, Unfinished) and refutation.outcome.refused:
-                raise CommandError(refutation.outcome.message)
-            yield refutation
+    with Supervision(
+        _refute,
+        work,
+        deadline=max((job.limit for job in work), default=1.0) + GRACE,
+        jobs=jobs or processors(),
+        memory=MEMORY,
+        warm_up=_load,
+    ) as outcomes:
+        yield (_refutation_of(work[index].path, outcome) for index, outcome in in_order(iter(outcomes)))
 
 
 def _load() -> None:
@@ -104,9 +85,12 @@ def _load() -> None:
 def _refutation_of(path: str, outcome: Outcome[Refutation]) -> Refutation:
     from aligncheck.refutation.findings import Refutation, Unfinished
 
-    if isinstance(outcome, Done):
-        return outcome.value
-    return Refutation(path, None, Unfinished("; ".join(why_lost(outcome, "search"))), outcome.seconds)
+    if not isinstance(outcome, Done):
+        return Refutation(path, None, Unfinished("; ".join(why_lost(outcome, "search"))), outcome.seconds)
+    found = outcome.value.outcome
+    if isinstance(found, Unfinished) and found.refused:
+        raise CommandError(found.message)
+    return outcome.value
 
 
 # --- in a worker ------------------------------------------------------------------------------------------
@@ -195,8 +179,8 @@ def refuted_after(result: FileResult) -> Refutation | None:
         return None
     hint = hint_of(result.verdict)
     job = Job(result.path, {}, None, () if hint is None else (hint,), tried=True)
-    with Refuting([job], jobs=1) as work:
-        return next(iter(work))
+    with refuting([job], jobs=1) as work:
+        return next(work)
 
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:

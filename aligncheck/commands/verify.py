@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from aligncheck.commands.checking import Checking, spec_files
+from aligncheck.commands.checking import checking, spec_files
 
 if TYPE_CHECKING:
     from aligncheck.commands.screen import Screen
@@ -35,7 +35,7 @@ def verify(
 
     start = time.monotonic()
     files = spec_files(paths)
-    with Checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
+    with checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
         from aligncheck.commands.screen import Screen, report_json, report_result
         from aligncheck.verdict import exit_status, worst_status
 
@@ -91,7 +91,7 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
     """Prints whether each file's verdict is the one it expects. Returns 0 if all are, otherwise 1."""
     start = time.monotonic()
     files = spec_files(paths)
-    with Checking(files, timeout=timeout, jobs=jobs, explain=False) as results:
+    with checking(files, timeout=timeout, jobs=jobs, explain=False) as results:
         from aligncheck.commands.screen import agreement, report_json
         from aligncheck.expect import compare
 

@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from aligncheck.commands.refuting import Job, Refuting
+from aligncheck.commands.refuting import Job, refuting
 from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.meaning.exact import decimal
 from aligncheck.pipeline import Options, verify_file
@@ -42,7 +42,7 @@ def main() -> None:
     count = {"verified": 0, "refuted": 0, "no spec": 0, "explained": 0, "open": 0}
     print("| spec | verify says | refute says | level, or why not |\n|---|---|---|---|")
     for file, verdict in _not_verified(files, count):
-        with Refuting([Job(str(file), {}, None)], jobs=1) as work:
+        with refuting([Job(str(file), {}, None)], jobs=1) as work:
             outcome = next(iter(work)).outcome
         name = _named(file)
         match outcome:

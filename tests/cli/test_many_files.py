@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.commands.checking import Checking
+from aligncheck.commands.checking import checking
 from aligncheck.language.check.further import checked
 from aligncheck.language.syntax.read import read_source
 from aligncheck.search.failing.counterexamples import simplified, violations
@@ -17,7 +17,7 @@ SPECS = Path(__file__).parents[2] / "specs"
 
 
 def verdicts(files: list[str]) -> dict[str, Verdict]:
-    with Checking(files, timeout=60, jobs=1, explain=False) as results:
+    with checking(files, timeout=60, jobs=1, explain=False) as results:
         return {result.path: result.verdict for result in results}
 
 

@@ -137,8 +137,6 @@ class Program:
                 yield f"{indent}break"
             case nodes.Pass():
                 yield f"{indent}pass"
-            case _:
-                assert_never(statement)
 
     def _target(self, name: str) -> str:
         """The variable; at its first assignment with its type, where that would be guessed too narrow."""
@@ -246,8 +244,6 @@ class Program:
                 ends = [] if low == nodes.Number(Fraction(0)) else [self.writer.index(low)]
                 ranged = call("range", [*ends, self.writer.index(high)])
                 yield line(f"for {index} in {ranged.flat}:", indent)
-            case _:
-                assert_never(statement.over)
         yield from self._block(statement.body, indent + STEP)
 
     def _index_of(self, loop: nodes.For) -> str | None:

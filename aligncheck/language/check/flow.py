@@ -120,8 +120,6 @@ class ProgramFlow:
                 return self._for(statement, state)
             case n.While():
                 return self._while(statement, state)
-            case _:
-                assert_never(statement)
 
     def _draw(self, sample: n.Sample, state: _State) -> _State:
         if sample.index is not None:
@@ -289,8 +287,6 @@ class AlignmentNames:
                     self._shift(item)
                 case n.CaseSplit():
                     self._split(item)
-                case _:
-                    assert_never(item)
 
     def _split(self, split: n.CaseSplit) -> None:
         """The tests are evaluated at every draw that some line of the split moves."""
