@@ -34,7 +34,6 @@ from aligncheck.refutation.pair_search import (
     spread,
     unit_of,
 )
-from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.trial_outputs import free_numbers, outputs_of
 from aligncheck.refutation.unions import united
 from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen, Violation
@@ -241,7 +240,6 @@ class _Hunt:
         }
         first = [starts[length, 0] for length in lengths if (length, 0) in starts]
         yield from (each[:1] for each in first[:1])
-        yield from self._parting(first[1:2] or first)
         yield from (each[:1] for each in first[1:2])
         yield from self._tied(first[2:])
         yield from self._growing()
@@ -249,17 +247,10 @@ class _Hunt:
         yield from self._more(choices)
         yield from self._stray(choices, lengths[:2])
         yield from (each[:1] for each in first[2:3])
-        yield from self._parting(first[2:3])
         yield from self._growing()
         yield from (each[1:] for each in first)
         yield from (each[:1] for each in first[3:])
         yield from self._stray(choices, lengths[2:3])
-
-    def _parting(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
-        """Databases on which the runs part, by the solver."""
-        timed = not self._meter.effort.is_counted
-        pairs = (parting_pair(self._mechanism, each[0], timed=timed) for each in starts if each)
-        yield from ([pair] for pair in pairs if pair is not None)
 
     def _tied(self, starts: Sequence[Sequence[Scenario]]) -> Iterator[Iterable[Scenario]]:
         """No databases: all patterns, close together and apart, for events in which discrete noise ties."""
