@@ -25,7 +25,6 @@ from aligncheck.refutation.enclosure import Ball
 from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raises, RecordPattern
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import Candidate, best_neighbour, grown, score
-from aligncheck.refutation.parting import parting_pair
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.refutation.trace import ends_in, trace_of
 from aligncheck.refutation.violation import Ended, NoViolation, Violation
@@ -98,15 +97,6 @@ def test_only_neighbours_get_a_certificate() -> None:
     assert certified(of, Candidate(far, event), effort) is None, (
         "it differs by more than exp(eps), but so do they"
     )
-
-
-@pytest.mark.parametrize("name", ["above_threshold", "noisy_max", "adaptive_svt", "broken/isvt1"])
-def test_the_solver_finds_legal_databases_on_which_runs_part(name: str) -> None:
-    of = spec(name)
-    found = parting_pair(of, start(of, 3))
-    assert found is not None
-    assert legal(of, found)
-    assert found.data != found.data_prime
 
 
 def test_the_best_neighbour_moves_every_answer_its_own_way() -> None:
