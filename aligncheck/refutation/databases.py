@@ -28,6 +28,8 @@ _WHOLE = 3
 """So many whole numbers are set together."""
 _CONSTANTS = 6
 """So many numbers of the program are tried."""
+_FAR = 3
+"""The shapes come to numbers that are no larger."""
 _SMALL = 64
 """Defaults are tried as the nearest number with a denominator up to this."""
 _RANKS = 5
@@ -398,6 +400,17 @@ def starting_databases(mechanism: Mechanism, length: int, parameters: Inputs) ->
             if found:
                 break
     return found
+
+
+def far_databases(mechanism: Mechanism, start: Scenario) -> Iterator[Scenario]:
+    """All answers at a number that the program compares something with, where the shapes do not come."""
+    for number in constants_of(mechanism)[:_CONSTANTS]:
+        data = start.data
+        for spot in spots_of(mechanism, data) if abs(number) > _FAR else ():
+            data = with_answer(data, spot, number)
+        there = Scenario(start.parameters, data, data)
+        if data != start.data and legal(mechanism, there):
+            yield there
 
 
 def _shaped(mechanism: Mechanism, length: int, parameters: Inputs, base: Inputs) -> list[Scenario]:

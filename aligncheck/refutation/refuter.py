@@ -17,7 +17,13 @@ from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, seen
 from aligncheck.refutation.consequences import explained
 from aligncheck.refutation.cuts import beside, ties, with_cuts
-from aligncheck.refutation.databases import legal, neighbours, parameter_choices, starting_databases
+from aligncheck.refutation.databases import (
+    far_databases,
+    legal,
+    neighbours,
+    parameter_choices,
+    starting_databases,
+)
 from aligncheck.refutation.events import CompleteOutput, Event, Exactly
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import (
@@ -240,6 +246,9 @@ class _Hunt:
         }
         first = [starts[length, 0] for length in lengths if (length, 0) in starts]
         yield from (each[:1] for each in first[:1])
+        yield from (
+            [far] for each in first[:2][-1:] if each for far in far_databases(self._mechanism, each[0])
+        )
         yield from (each[:1] for each in first[1:2])
         yield from self._tied(first[2:])
         yield from self._growing()
