@@ -17,7 +17,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
-from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, implies, real, same
+from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, floor, implies, real, same
 from aligncheck.kernel.witness import own
 from aligncheck.language.families import Family, Moves, Slope
 from aligncheck.language.source import Span
@@ -190,7 +190,7 @@ class Aligner(Sets):
         if by is None:
             return Move(scope.guard, value)
         if by == FLIPPED:
-            return Move(scope.guard, value, None, -z3.RealVal(1, self.symbols.ctx))
+            return Move(scope.guard, value, None, -self.symbols.ctx.rational(1))
         stretch = self.number(n.Call("ln", (by,), span=line.span), scope)
         return Move(scope.guard, value, None, real(self.number(by, scope)), stretch)
 
@@ -535,7 +535,7 @@ def _over(x: Term, y: Term) -> Term:
             powers[anatomy(term)] += power
     left = [f.term for f, power in powers.items() for _ in range(power)]
     below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
-    return z3.Product(z3.RealVal(1, x.ctx), *left, *below)
+    return z3.Product(x.ctx.rational(1), *left, *below)
 
 
 def _whole(term: Term) -> Term:
@@ -544,9 +544,9 @@ def _whole(term: Term) -> Term:
     if z3.is_app_of(term, z3.Z3_OP_TO_REAL):
         return term.arg(0)
     if z3.is_rational_value(term) and term.denominator_as_long() == 1:
-        return z3.IntVal(term.numerator_as_long(), term.ctx)
+        return term.ctx.integer(term.numerator_as_long())
     if not parts or any(z3.is_app_of(p, z3.Z3_OP_TO_INT) for p in parts):
-        return z3.ToInt(term)
+        return floor(term)
     return z3.Product(*parts) if z3.is_mul(term) else z3.Sum(*parts)
 
 

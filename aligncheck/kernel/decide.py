@@ -133,7 +133,7 @@ class Kernel(Inputs):
         for name, value in self.witness.sample:
             term = self.public.get(name, self.lengths.get(name.removeprefix("len(").removesuffix(")")))
             if term is not None and not z3.is_bool(term):
-                values.append(real(term) == z3.RealVal(str(Fraction(value)), self.symbols.ctx))
+                values.append(real(term) == self.symbols.ctx.rational(Fraction(value)))
         values += [self.lengths[x] >= 1 for x in self.lists]
         facts = self._without_logarithms(path.facts, values)
         short = [[self.lengths[x] == most for x in self.lists if x not in self.single] for most in (1, 2, 3)]

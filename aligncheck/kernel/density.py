@@ -140,7 +140,7 @@ class Choosing(Selecting):
         weight of the one in its place is shown for an arbitrary index.
         """
         known = [f for f in path.facts if f.kind is Kind.RUN]
-        unit, j = z3.RealVal(1, self.symbols.ctx), one.over.j
+        unit, j = self.symbols.ctx.rational(1), one.over.j
         for a, b in zip(*(_compared(each.over.body, j) for each in (one, other)), strict=False):
             x, y = (t if z3.is_int(t) else self.steps(t, unit) for t in (a, b))
             there = other.over.at(z3.If(j == x, y, z3.If(j == y, x, j)))

@@ -18,7 +18,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
-from aligncheck.kernel.terms import Term, absolute, alike, anatomy, both, either, implies, real, same
+from aligncheck.kernel.terms import Term, absolute, alike, anatomy, both, either, floor, implies, real, same
 from aligncheck.kernel.witness import own
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
@@ -123,7 +123,7 @@ class Evaluator(World):
         s = self.symbols
         match e:
             case n.Number(value=v):
-                return s.integer(v.numerator) if v.denominator == 1 else z3.RealVal(str(v), s.ctx)
+                return s.integer(v.numerator) if v.denominator == 1 else s.ctx.rational(v)
             case n.Boolean(value=v):
                 return s.true if v else s.false
             case n.Name(ident=x, primed=primed):
@@ -356,7 +356,7 @@ class Evaluator(World):
                 self.demand(scope, low <= high, "the bounds of clip are in order")
                 return z3.If(x < low, low, z3.If(x > high, high, x))
             case "floor", [x]:
-                return x if z3.is_int(x) else z3.ToInt(x)
+                return x if z3.is_int(x) else floor(x)
             case "sqrt", [x]:
                 self.demand(scope, x >= 0, "a root of no negative number")
                 root = self.rules[ROOT](real(x))
@@ -387,7 +387,7 @@ class Evaluator(World):
                 return self.symbols.none
             case z3.Z3_OP_ANUM if x.denominator_as_long() > 1:
                 ratio = x.as_fraction().as_integer_ratio()
-                above, below = (self.log(z3.RealVal(i, x.ctx)) for i in ratio)
+                above, below = (self.log(x.ctx.rational(i)) for i in ratio)
                 return above - below
         return x.arg(0) if x.decl().eq(self.rules[EXP]) else self.rules[LN](x)
 
@@ -395,7 +395,7 @@ class Evaluator(World):
         """ln |1 - p|, where p is not 1: of a quotient a/b it is that of (b - a)/b."""
         if z3.is_app_of(p, z3.Z3_OP_ITE):
             return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
-        above = below = z3.RealVal(1, p.ctx)
+        above = below = p.ctx.rational(1)
         for factor in p.children() if z3.is_mul(p) else [p]:
             if z3.is_app_of(factor, z3.Z3_OP_DIV):
                 above, below = above * factor.arg(0), below * factor.arg(1)
@@ -455,11 +455,11 @@ def inverse(y: Term) -> Term:
     has an inverse of its own, the same wherever it stands.
     """
     if z3.is_rational_value(y) and y.as_fraction() != 0:
-        return z3.RealVal(str(1 / y.as_fraction()), y.ctx)
+        return y.ctx.rational(1 / y.as_fraction())
     if z3.is_app_of(y, z3.Z3_OP_TO_REAL) and z3.is_mul(y.arg(0)):
         return z3.Product(*(inverse(real(f)) for f in y.arg(0).children()))
     if z3.is_mul(y):
         return z3.Product(*(inverse(f) for f in y.children()))
     if z3.is_app_of(y, z3.Z3_OP_DIV):
         return y.arg(1) * inverse(y.arg(0))
-    return z3.RealVal(1, y.ctx) / y
+    return y.ctx.rational(1) / y

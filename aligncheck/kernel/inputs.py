@@ -13,7 +13,7 @@ from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.loops import Looping
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Given
-from aligncheck.kernel.terms import Term, absolute, both, either, implies, real
+from aligncheck.kernel.terms import Term, absolute, both, either, floor, implies, real
 from aligncheck.kernel.witness import own
 from aligncheck.kernel.world import marks_of
 from aligncheck.language.adjacencies import Shared, Way
@@ -135,7 +135,7 @@ class Inputs(Looping):
         for e in clauses:
             if not self.public_only(self.number(e, scope)):
                 raise Reject("hypotheses", e.span, "a clause of a declaration is public")
-        step = z3.RealVal(1, s.ctx) if group.sort is n.Sort.INT else None
+        step = s.ctx.rational(1) if group.sort is n.Sort.INT else None
         if group.lattice is not None:
             value_of = self.number if step is None else self.whole_number
             step = real(value_of(group.lattice, scope))
@@ -144,12 +144,12 @@ class Inputs(Looping):
                 steps = s.function(f"steps of {name}", (s.INT,), s.INT, Given())
                 symbol = self.lists[name][run].get_id()
                 self.whole[symbol], self.lattice[symbol] = steps, step
-                yield value == step * z3.ToReal(steps(i))
+                yield value == step * real(steps(i))
         if group.range is not None:
             low, high = (real(self.number(e, scope)) for e in group.range)
             sensible(low <= high)
             if step is not None:  # a run takes the nearest multiple of the step: there must be one
-                greatest = step * z3.ToReal(z3.ToInt(divided(high, step)))
+                greatest = step * real(floor(divided(high, step)))
                 sensible(either(both(low <= 0, high >= 0), low <= greatest))
             yield both(low <= on_d, on_d <= high, low <= on_other, on_other <= high)
         if group.sensitivity is not None and not group.adjacency.in_all:

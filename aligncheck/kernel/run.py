@@ -211,7 +211,7 @@ class Runner(Choosing):
         one, other, again = (f(at) for f in noise.symbols)
         for run, kind in ((0, Kind.RUN), *((2, Kind.TWIN) for _ in twins)):
             if step is not None:
-                path.fact(kind, noise.symbols[run](at) == step * z3.ToReal(noise.whole[run](at)))
+                path.fact(kind, noise.symbols[run](at) == step * real(noise.whole[run](at)))
             if stmt.family.one_sided:
                 path.fact(kind, _in_support(stmt.family, noise.symbols[run](at)))
         for twin_at in twins:  # the twin run's draw, which the alignment takes to the same draw on D'
@@ -221,7 +221,7 @@ class Runner(Choosing):
         moves = self.shift(x, at, path, place)
         shift = self.total(moves)
         if step is not None:
-            whole = step * z3.ToReal(self.steps(shift, step))
+            whole = step * real(self.steps(shift, step))
             path.oblige("support", place, f"{x} moves by whole steps", shift == whole)
         image = self.image(stmt, one, moves, path)
         path.fact(Kind.PRIME, other == image)
@@ -265,7 +265,7 @@ class Runner(Choosing):
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)
             if not stmt.family.coin or self.averaged:
                 path.oblige("scales", place, f"what {x} is drawn with is the same on D'", one == other)
-        unit = z3.RealVal(1, self.symbols.ctx)
+        unit = self.symbols.ctx.rational(1)
         step = {Lattice.NONE: None, Lattice.WHOLE: unit, Lattice.STEP: args[-1][0]}[stmt.family.row.lattice]
         match stmt.family.row.slope:
             case Slope.SCALE:

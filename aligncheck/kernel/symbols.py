@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.terms import Anatomy, Context, Term, anatomy, subterms
+from aligncheck.kernel.terms import Anatomy, Context, Function, Term, anatomy, subterms
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +70,14 @@ class Symbols:
     _leaves: dict[Anatomy, tuple[tuple[Term, Role], ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.INT, self.REAL, self.BOOL = z3.IntSort(self.ctx), z3.RealSort(self.ctx), z3.BoolSort(self.ctx)
+        (self.REAL, self.INT), self.BOOL = self.ctx.sorts, z3.BoolSort(self.ctx)
         self.true, self.false = z3.BoolVal(True, self.ctx), z3.BoolVal(False, self.ctx)
-        self.zero, self.none = z3.IntVal(0, self.ctx), z3.RealVal(0, self.ctx)
+        self.zero, self.none = self.ctx.integer(0), self.ctx.rational(0)
 
     def function(self, name: str, domain: tuple[Any, ...], sort: Any, role: Role) -> Any:
         """A new function symbol."""
         number = next(self._number)
-        made = z3.Function(f"{name}!{number}", *domain, sort)
+        made = Function(z3.Function(f"{name}!{number}", *domain, sort), domain)
         self._roles[made.get_id()] = (made, role)
         return made
 
@@ -87,7 +87,7 @@ class Symbols:
 
     def integer(self, value: int) -> Term:
         """A whole number."""
-        return z3.IntVal(value, self.ctx)
+        return self.ctx.integer(value)
 
     def role(self, term: Term) -> Role:
         """The role of a symbol; `Held`, of which the least is known, for one that was not made here."""

@@ -52,7 +52,7 @@ class Selection:
     def member(self, j: Term) -> Term:
         """That an index is selected."""
         if self.single:
-            return j == self.at(z3.IntVal(0, j.ctx))
+            return j == self.at(j.ctx.integer(0))
         place = self.place(j)
         return z3.And(place >= 0, place < self.count, self.at(place) == j)
 

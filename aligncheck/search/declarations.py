@@ -18,7 +18,7 @@ from aligncheck.kernel.form import INDEX, well_formed
 from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.state import Mode, Obligation, Path
 from aligncheck.kernel.symbols import Symbols
-from aligncheck.kernel.terms import Term, both, either, implies, real, subterms
+from aligncheck.kernel.terms import Term, both, either, floor, implies, real, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import rewrite
@@ -154,7 +154,7 @@ def _sensible(
     if group.sensitivity is not None:
         least = real(kernel.number(group.sensitivity, scope)) >= 0
         yield where(least, group.sensitivity), "the sensitivity is never negative", group.sensitivity.span
-    step = z3.RealVal(1, kernel.symbols.ctx) if group.sort is Sort.INT else None
+    step = kernel.symbols.ctx.rational(1) if group.sort is Sort.INT else None
     if group.lattice is not None:
         step = real(kernel.number(group.lattice, scope))
         yield where(step > 0, group.lattice), "the lattice's step is positive", group.lattice.span
@@ -164,7 +164,7 @@ def _sensible(
     span = group.range[0].span
     yield where(low <= high, *group.range), "the range is not empty", span
     if step is not None:
-        most = step * z3.ToReal(z3.ToInt(divided(high, step)))  # the greatest multiple that is not above
+        most = step * real(floor(divided(high, step)))  # the greatest multiple that is not above
         what = "a whole number" if group.lattice is None else "a multiple of the step"
         holds = either(both(low <= 0, high >= 0), low <= most)  # 0 is one, too
         yield where(holds, *group.range), f"the range holds {what}", span

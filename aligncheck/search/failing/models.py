@@ -101,7 +101,7 @@ class Models:
         ctx = self.trial.symbols.ctx
         if isinstance(value, bool):
             return z3.BoolVal(value, ctx)
-        return z3.RealVal(str(value if isinstance(value, Fraction) else Fraction(float(str(value)))), ctx)
+        return ctx.rational(str(value if isinstance(value, Fraction) else Fraction(float(str(value)))))
 
     # --- models -------------------------------------------------------------------------------------------
 

@@ -33,5 +33,5 @@ class Near:
                 except (ValueError, OverflowError):
                     continue
                 close = Fraction(value).limit_denominator(1 << 20)
-                table.append((each.term, z3.RealVal(str(close), term.ctx)))
+                table.append((each.term, term.ctx.rational(close)))
         return self.formula(z3.simplify(z3.substitute(term, *table))) if table else term

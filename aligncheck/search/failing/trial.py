@@ -110,7 +110,7 @@ class Trial(Kernel):
             return z3.BoolVal(value, self.symbols.ctx)
         if z3.is_int(symbol):
             return self.symbols.integer(int(value))
-        return z3.RealVal(str(value), self.symbols.ctx)
+        return self.symbols.ctx.rational(value)
 
     def closed(self, term: Term) -> Term:
         """The term with the values that are fixed."""
