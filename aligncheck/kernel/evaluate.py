@@ -454,8 +454,8 @@ def inverse(y: Term) -> Term:
     """1 / y, where that is defined: no factor of y and no divisor in it is 0. Each factor that is no number
     has an inverse of its own, the same wherever it stands.
     """
-    if z3.is_rational_value(y) and y.as_fraction() != 0:
-        return y.ctx.rational(1 / y.as_fraction())
+    if z3.is_rational_value(y) and (number := y.as_fraction()) != 0:
+        return y.ctx.rational(1 / number)
     if z3.is_app_of(y, z3.Z3_OP_TO_REAL) and z3.is_mul(y.arg(0)):
         return z3.Product(*(inverse(real(f)) for f in y.arg(0).children()))
     if z3.is_mul(y):

@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.terms import Anatomy, Context, Function, Term, anatomy, subterms
+from aligncheck.kernel.terms import Anatomy, Context, Term, anatomy, subterms
+from aligncheck.number_terms import FunctionSymbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Symbols:
     def function(self, name: str, domain: tuple[Any, ...], sort: Any, role: Role) -> Any:
         """A new function symbol."""
         number = next(self._number)
-        made = Function(z3.Function(f"{name}!{number}", *domain, sort), domain)
+        made = FunctionSymbol(z3.Function(f"{name}!{number}", *domain, sort), domain)
         self._roles[made.get_id()] = (made, role)
         return made
 
