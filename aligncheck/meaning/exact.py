@@ -126,6 +126,8 @@ def negative(a: Number) -> Number:
 
 def subtract(a: Number, b: Number) -> Number:
     """a - b."""
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return _bounded(a - b)
     return add(a, negative(b))
 
 
@@ -178,7 +180,7 @@ def power(a: Number, b: Number) -> Number:
 def floor(a: Number) -> Fraction:
     """The greatest integer that is at most a."""
     if isinstance(a, Fraction):
-        return Fraction(math.floor(a))
+        return a if a.denominator == 1 else Fraction(a.numerator // a.denominator)
     if isinstance(a, WithRoot):
         return a.floor()
     for bits in (*_PRECISIONS, _LAST_PRECISION):
@@ -249,7 +251,7 @@ def log2(a: Number) -> Number:
 def sign(a: Number) -> int:
     """-1, 0 or 1. Raises `Undecided`."""
     if isinstance(a, Fraction):
-        return (a > 0) - (a < 0)
+        return (a.numerator > 0) - (a.numerator < 0)
     if isinstance(a, WithRoot):
         return a.sign()
     for bits in _PRECISIONS:
@@ -267,7 +269,9 @@ def sign(a: Number) -> int:
 def compare(a: Number, b: Number) -> int:
     """The sign of a - b. Raises `Undecided`."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return (a > b) - (a < b)
+        # Whole numbers compare five times as fast as fractions do.
+        one, other = a.numerator * b.denominator, b.numerator * a.denominator
+        return (one > other) - (one < other)
     return 0 if a == b else sign(subtract(a, b))
 
 
@@ -280,7 +284,7 @@ def same(a: Value, b: Value) -> bool:
 
 def is_integer(a: Number) -> bool:
     """Whether a is an integer. Raises `Undecided`."""
-    return compare(a, floor(a)) == 0
+    return a.denominator == 1 if isinstance(a, Fraction) else compare(a, floor(a)) == 0
 
 
 def is_multiple(a: Number, step: Number) -> bool:

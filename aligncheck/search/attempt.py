@@ -60,7 +60,7 @@ from aligncheck.verdict import (
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
     from aligncheck.search.advice import Verified
-    from aligncheck.search.failing.counterexamples import FailingRun
+    from aligncheck.search.failing.counterexamples import FailingRun, FewRuns
     from aligncheck.search.failing.exceeding import Exceeding
 
 SEARCH_STEPS = 11_000
@@ -114,8 +114,11 @@ class Attempt:
         if self._by_densities:
             return find_exceeding(self.mechanism, first, self.effort)
         shown = None if self.early else self._by_runs
+        if shown is None and self._runs.endless:  # of longer ways there are none but longer formulas
+            found = self._runs.first(first)
+            return None if found is None else simplified(self.mechanism, found)
         first = first if shown is None else shown.condition
-        ready = self._runs if self.early else None
+        ready = self._runs.violating if self.early else None
         found = find_violation(self.mechanism, witness, first, self.effort.part(steps=SEARCH_STEPS), ready)
         if shown is None or (found is not None and found.condition is first):
             return found
@@ -127,11 +130,11 @@ class Attempt:
         return self._by_runs if self.early else None
 
     @cached_property
-    def _runs(self) -> dict[Condition, FailingRun]:
-        """What a few runs violate."""
-        from aligncheck.search.failing.counterexamples import violations
+    def _runs(self) -> FewRuns:
+        """What a few runs show."""
+        from aligncheck.search.failing.counterexamples import FewRuns, few_runs
 
-        return {} if self._by_densities else violations(self.mechanism)
+        return FewRuns() if self._by_densities else few_runs(self.mechanism)
 
     @cached_property
     def _by_runs(self) -> FailingRun | None:

@@ -10,7 +10,7 @@ import pytest
 from aligncheck.commands.checking import checking
 from aligncheck.language.check.further import checked
 from aligncheck.language.syntax.read import read_source
-from aligncheck.search.failing.counterexamples import simplified, violations
+from aligncheck.search.failing.counterexamples import few_runs, simplified
 from aligncheck.verdict import Verdict
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -45,7 +45,7 @@ BROKEN = (
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_failing_run_has_few_entries_and_small_numbers(name: str) -> None:
     made = checked(read_source(str(SPECS / "broken" / f"{name}.dp")))
-    for found in violations(made).values():
+    for found in few_runs(made).violating.values():
         scenario = simplified(made, found).counterexample.scenario
         drawn = [value for _, value in scenario.noise if value]
         given = [v for _, values in (*scenario.data, *scenario.data_prime) for v in values]  # type: ignore[union-attr]

@@ -14,7 +14,8 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.search.failing import counterexamples
-from aligncheck.search.failing.counterexamples import FailingRun, find_violation, shown_by_runs, violations
+from aligncheck.search.failing.counterexamples import FailingRun, few_runs, find_violation, shown_by_runs
+from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.witness.sorting import with_sorts
 
 ONE_ANSWER = "x : query, sensitivity 1\nb : real where b >= 0\neps : real where eps > 0"
@@ -159,7 +160,7 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
 def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
     """What a few runs show before anything is proved."""
     made = mechanism(program, align, inputs)
-    run = shown_by_runs(made, violations(made), Effort(20))
+    run = shown_by_runs(made, few_runs(made), Effort(20))
     return None if run is None else run.condition
 
 
@@ -188,5 +189,45 @@ def test_runs_of_two_faults_do_not_say_which_comes_first() -> None:
     assert shown("eta ~ Lap(1/(2*eps))\nemit value(2*x + eta)", "eta += x - x'") is None
 
 
+def test_what_stands_before_the_end_is_named_before_what_runs_are_compared_by() -> None:
+    """A draw that is impossible on D', and costs too much."""
+    program = "eta ~ Exp(1/(2*eps))\nemit value(x + eta)"
+    assert shown(program, "eta += x - x'") is Condition.SUPPORT
+    assert few_runs(mechanism(program, "eta += x - x'", ONE_ANSWER)).violating.keys() >= {Condition.COST}
+
+
+@pytest.mark.parametrize(
+    ("program", "condition"),
+    [
+        ("eta ~ Lap(0)\nemit value(x + eta)", Condition.SCALES),
+        ("eta ~ Lap(1/eps)\neta ~ Lap(1/eps)\nemit done", Condition.FRESH),
+        ("emit value(1/(x - x))", Condition.DEFINED),
+    ],
+)
+def test_a_fault_on_d_leaves_nothing_to_accept(program: str, condition: Condition) -> None:
+    assert shown(program) is condition
+
+
 def test_runs_that_do_not_end_are_left_alone() -> None:
-    assert shown("n = 1\nwhile n > 0:\n  n = n/2\nemit value(x)") is None
+    program = "n = 1\nwhile n > 0:\n  n = n/2\nemit value(x)"
+    assert shown(program) is None
+    assert few_runs(mechanism(program, "", ONE_ANSWER)).endless
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("for i, y in q:\n  eta[i] ~ Lap(1)\n  if y + eta[i] > 0: emit top\n  else: emit low", True),
+        (
+            "for i, y in q:\n  eta[i] ~ Lap(1)\n  if y + eta[i] > 0:\n    emit top\n    break\n  emit low",
+            True,
+        ),
+        ("xi ~ Lap(1)\nif xi > 0:\n  eta ~ Lap(1)\n  emit top\nelse: emit low", True),
+        ("xi ~ Lap(1)\nif xi > 0:\n  eta ~ Lap(1)\nemit top", False),
+        ("for i, y in q:\n  eta[i] ~ Lap(1)\n  if y + eta[i] > 0: break\nemit done", False),
+        ("w = argmax(q[j] for j in q)\neta[w] ~ Lap(1)\nemit done", False),
+    ],
+    ids=["each round", "the last round", "an arm", "a hidden arm", "hidden rounds", "an index"],
+)
+def test_draws_that_the_tags_tell(program: str, told: bool) -> None:
+    assert draws_are_told(mechanism(program, "", SOME).body) is told

@@ -28,9 +28,10 @@ from aligncheck.language.syntax.nodes import Mechanism, Parameter
 from aligncheck.language.syntax.walk import names_in, shifts_in, subexpressions
 from aligncheck.meaning.choices import Ground, allowed, constants_of
 from aligncheck.meaning.exact import Undecided
-from aligncheck.meaning.interpreter import Invoked, Run, RunScope, StepLimit, Stopped, truth_of
+from aligncheck.meaning.interpreter import Fault, Invoked, Run, RunScope, StepLimit, Stopped, truth_of
 from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError
+from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.failing.models import LIMITS, Models
 from aligncheck.search.failing.realise import Unrealised, realised
 from aligncheck.search.failing.sample import scenarios, shorter_scenarios, simpler_scenarios
@@ -94,8 +95,12 @@ ORDER = (
     Condition.INVARIANT,
 )
 """The order in which conditions are looked at: the first that fails names the failure."""
-_BEYOND_PROOF = {Condition.SUPPORT, Condition.OUTPUT, Condition.COST}
-"""What holds of all runs where the kernel accepts; what else the lemma asks for it may do without."""
+_AT_THE_END = {Condition.OUTPUT, Condition.COST}
+"""What complete runs are compared by: of several that are violated, the kernel says which comes first."""
+_BEYOND_PROOF = {Condition.SUPPORT, Condition.CALLS, *_AT_THE_END}
+"""What holds of all runs where the kernel accepts, beside that none has a fault; what else the lemma asks for
+it may do without.
+"""
 _SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
     nodes.Sort.BOOL: (True, False),
     nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
@@ -132,7 +137,7 @@ def find_violation(
     models = _Inputs(mechanism, witness)
     found = None
     if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
-        found = models.asked((Condition.DRAWS,), budget.share(_FIRST), few=1)
+        found = models.drawing(budget)
     if found is None:
         found = next((ready[c] for c in conditions if c in ready), None) if ready else None
     if found is None and conditions:
@@ -144,25 +149,36 @@ def find_violation(
     return None if found is None else simplified(mechanism, found)
 
 
-def shown_by_runs(
-    mechanism: Mechanism, found: Mapping[Condition, FailingRun], budget: Effort
-) -> FailingRun | None:
-    """What a few runs on small inputs violate, if it is one thing, and one that no proof gets around: what
-    they cost, release, or need of the support. Nothing else is asked then, but whether it is rather the draws
-    that differ. `found` is what the runs violate.
+def shown_by_runs(mechanism: Mechanism, runs: FewRuns, budget: Effort) -> FailingRun | None:
+    """What comes first of what a few runs on small inputs violate, if no proof gets around it: a fault that
+    ends the run on D, what a call gets, what runs cost, release, or need of the support. Nothing else is
+    asked then, but whether it is rather the draws that differ.
     """
-    if len(found) != 1 or not found.keys() <= _BEYOND_PROOF:
+    shown = runs.first()
+    if shown is None or (shown.condition in _AT_THE_END and len(runs.violating) > 1):
         return None
-    ((condition, shown),) = found.items()
-    if condition is Condition.OUTPUT:
-        bare = with_sorts(mechanism, Witness())
-        if _Inputs(mechanism, bare).asked((Condition.DRAWS,), budget.share(_FIRST), few=1) is not None:
-            return None
-    return shown
+    faulty = isinstance(shown.counterexample.replay.run_d.ended, Fault)
+    if not faulty and shown.condition not in _BEYOND_PROOF:
+        return None
+    draws = shown.condition is Condition.OUTPUT
+    return None if draws and _Inputs(mechanism, with_sorts(mechanism, Witness())).drawing(budget) else shown
 
 
-def violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
-    """The first run that violates each condition, among a few at random, the same each time."""
+@dataclass(frozen=True, slots=True)
+class FewRuns:
+    """What a few runs at random show: the first that violates each condition, and whether many do not end."""
+
+    violating: Mapping[Condition, FailingRun] = field(default_factory=dict)
+    endless: bool = False
+
+    def first(self, condition: Condition | None = None) -> FailingRun | None:
+        """The one that violates this condition, or else the condition that comes first."""
+        order = ORDER if condition is None else (condition, *ORDER)
+        return next((self.violating[c] for c in order if c in self.violating), None)
+
+
+def few_runs(mechanism: Mechanism) -> FewRuns:
+    """The same each time."""
     random, found, legal, endless = Random(0), dict[Condition, FailingRun](), 0, 0
     lists = lists_of(mechanism)
     parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
@@ -180,7 +196,7 @@ def violations(mechanism: Mechanism) -> dict[Condition, FailingRun]:
         endless += isinstance(replayed.run_d.ended, StepLimit)
         if legal == _RUNS or endless > _ENDLESS:
             break
-    return found
+    return FewRuns(found, endless > _ENDLESS)
 
 
 @dataclass
@@ -207,6 +223,12 @@ class _Inputs:
                 if found is not None or search.endless:
                     return found
         return None
+
+    def drawing(self, budget: Effort) -> FailingRun | None:
+        """Draws that the output does not determine, asked for only where the tags leave them open."""
+        if draws_are_told(self.mechanism.body):
+            return None
+        return self.asked((Condition.DRAWS,), budget.share(_FIRST), few=1)
 
     def _parameters(self, lengths: Mapping[str, int]) -> Iterator[dict[str, Ground]]:
         yield from islice(groundings(self.mechanism, lengths, INTEGERS), _GROUNDINGS)
