@@ -134,7 +134,7 @@ def find_violation(
     tried.
     """
     conditions = () if first is None else _STANDS_FOR.get(first, (first,))
-    models = _Inputs(mechanism, witness)
+    models = _Inputs(mechanism, witness, any_will_do=ready is not None)
     found = None
     if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
         found = models.drawing(budget)
@@ -160,8 +160,10 @@ def shown_by_runs(mechanism: Mechanism, runs: FewRuns, budget: Effort) -> Failin
     faulty = isinstance(shown.counterexample.replay.run_d.ended, Fault)
     if not faulty and shown.condition not in _BEYOND_PROOF:
         return None
-    draws = shown.condition is Condition.OUTPUT
-    return None if draws and _Inputs(mechanism, with_sorts(mechanism, Witness())).drawing(budget) else shown
+    if shown.condition is not Condition.OUTPUT:
+        return shown
+    bare = with_sorts(mechanism, Witness())
+    return None if _Inputs(mechanism, bare, any_will_do=True).drawing(budget) else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,10 +203,13 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
 
 @dataclass
 class _Inputs:
-    """Small inputs, one after the other; what was run through for some is kept."""
+    """Small inputs, one after the other; what was run through for some is kept. `any_will_do`: a run that
+    violates something, whatever its numbers.
+    """
 
     mechanism: Mechanism
     witness: Witness
+    any_will_do: bool
     known: dict[object, _Search] = field(default_factory=dict)
 
     def asked(
@@ -216,7 +221,7 @@ class _Inputs:
                 if budget.is_over:
                     return None
                 key = (*parameters.items(), *lengths.items())
-                search = self.known.get(key) or _Search(self.mechanism, self.witness, parameters, lengths)
+                search = self.known.get(key) or _Search(self, parameters, lengths)
                 if number == 0:
                     self.known[key] = search
                 found = search.first(conditions, budget)
@@ -421,8 +426,7 @@ def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground,
 class _Search:
     """For fixed parameters and lengths."""
 
-    mechanism: Mechanism
-    witness: Witness
+    inputs: _Inputs
     numbers: Mapping[str, Ground]
     lengths: Mapping[str, int]
     budget: Effort = field(default_factory=Effort)
@@ -432,7 +436,7 @@ class _Search:
         """The first violation, as small as a few tries can make it."""
         self.budget = budget
         for condition in conditions:
-            route = "injective" if condition is Condition.INJECTIVE else self.witness.route
+            route = "injective" if condition is Condition.INJECTIVE else self.inputs.witness.route
             if route not in self.by_route:
                 self.by_route[route] = self._models(route)
             models = self.by_route[route]
@@ -450,15 +454,20 @@ class _Search:
 
     def _models(self, route: str) -> Models | None:
         most = max(self.lengths.values(), default=0) + 2
-        witness = replace(self.witness, route=route)
+        witness = replace(self.inputs.witness, route=route)
         try:
-            made = trial(self.mechanism, witness, self.numbers, self.lengths, most, self.budget)
+            made = trial(self.inputs.mechanism, witness, self.numbers, self.lengths, most, self.budget)
         except (Reject, ZeroDivisionError, RecursionError):
             return None
         return Models(made)
 
     def _at(self, condition: Condition, models: Models) -> FailingRun | None:
-        possible = list(islice(self._possible(condition, models), _CHOICE))
+        possible = []
+        for one in islice(self._possible(condition, models), _CHOICE):
+            found = self._confirmed(condition, models, *one) if self.inputs.any_will_do else None
+            if found is not None:
+                return found
+            possible.append(one)
         found = self._most_readable(condition, possible, models)
         if found is None and condition in (Condition.DRAWS, Condition.SCALES):
             return self._confused(condition, models)
@@ -489,20 +498,19 @@ class _Search:
             for at, (formulas, way, _) in enumerate(possible):
                 model = models.model(formulas, limits) if turns[at] else None
                 if model is not None:
-                    found = self._confirmed(condition, models, model, way)
+                    found = self._confirmed(condition, models, formulas, way, model)
                     if found is not None:
                         return found
                     turns[at] -= 1
-        for formulas, way, model in possible:
-            models.asked = formulas
-            found = self._confirmed(condition, models, model, way)
-            if found is not None:
-                return found
-        return None
+        ways = (self._confirmed(condition, models, *one) for one in possible)
+        return next((found for found in ways if found is not None), None)
 
     # --- what the answer means ----------------------------------------------------------------------------
 
-    def _confirmed(self, condition: Condition, models: Models, model: Any, way: Course) -> FailingRun | None:
+    def _confirmed(
+        self, condition: Condition, models: Models, formulas: list[Term], way: Course, model: Any
+    ) -> FailingRun | None:
+        models.asked = formulas
         scenario = self._scenario(models, model, way)
         if scenario is None:
             return None
@@ -511,7 +519,7 @@ class _Search:
                 return self._two_with_one_image(scenario, models, model, way)
             if condition is Condition.COUNTABLE:
                 return self._uncountable(scenario, way)
-            replayed = replay(self.mechanism, scenario)
+            replayed = replay(self.inputs.mechanism, scenario)
         except (ScenarioError, Undecided):
             return None
         return _violation_in(replayed, (condition,))
@@ -523,22 +531,22 @@ class _Search:
         other = self._scenario(models, model, way, 2)
         if other is None:
             return None
-        first, second = (replay(self.mechanism, s) for s in (scenario, other))
+        first, second = (replay(self.inputs.mechanism, s) for s in (scenario, other))
         if not same_output(first.run_d, second.run_d) or dict(scenario.noise) == dict(other.noise):
             return None
         if aligned(first) != aligned(second) or _calls(first) != _calls(second):
             return None
-        lines = moved_lines(self.mechanism)
-        span = next((lines[x].span for x, _ in way.drawn if x in lines), self.mechanism.span)
+        lines = moved_lines(self.inputs.mechanism)
+        span = next((lines[x].span for x, _ in way.drawn if x in lines), self.inputs.mechanism.span)
         message = "two noise vectors with the same output have the same image under the alignment"
         return FailingRun(Condition.INJECTIVE, span, message, Counterexample(scenario, first, other))
 
     def _uncountable(self, scenario: Scenario, way: Course) -> FailingRun | None:
-        lines = (line for line in shifts_in(self.mechanism.align) if tells_numbers(line))
+        lines = (line for line in shifts_in(self.inputs.mechanism.align) if tells_numbers(line))
         drawn = {x for x, _ in way.drawn}
-        span = next((line.span for line in lines if line.name in drawn), self.mechanism.span)
+        span = next((line.span for line in lines if line.name in drawn), self.inputs.mechanism.span)
         message = "the shift contains a released number: a different alignment for each of its values"
-        shown = Counterexample(scenario, replay(self.mechanism, scenario))
+        shown = Counterexample(scenario, replay(self.inputs.mechanism, scenario))
         return FailingRun(Condition.COUNTABLE, span, message, shown)
 
     # --- two runs with one output ---------------------------------------------------------------------------
@@ -568,7 +576,7 @@ class _Search:
             formulas.append(z3.Or(z3.BoolVal(False, formulas[0].ctx), *apart))
         if models.model(formulas) is None:
             return None
-        for limits in (*LIMITS, None):
+        for limits in (None,) if self.inputs.any_will_do else (*LIMITS, None):
             model = models.model(formulas, limits)
             if model is None:
                 continue
@@ -576,7 +584,7 @@ class _Search:
             if pair[0] is None or pair[1] is None:
                 continue
             try:
-                first, second = (replay(self.mechanism, s) for s in pair if s is not None)
+                first, second = (replay(self.inputs.mechanism, s) for s in pair if s is not None)
             except (ScenarioError, Undecided):
                 continue
             if not same_output(first.run_d, second.run_d):
@@ -586,7 +594,7 @@ class _Search:
                 return self._rescaled(shown, second.run_d)
             counts = draw_count(first.run_d), draw_count(second.run_d)
             if counts[0] != counts[1]:
-                span = _parting(p, q) or self.mechanism.span
+                span = _parting(p, q) or self.inputs.mechanism.span
                 message = f"the same output after {min(counts)} and after {max(counts)} draws"
                 return FailingRun(condition, span, message, shown)
         return None
@@ -607,7 +615,7 @@ class _Search:
         if scenario is None:
             return None
         try:
-            return realised(self.mechanism, scenario, models.wishes(model, way), self.budget)
+            return realised(self.inputs.mechanism, scenario, models.wishes(model, way), self.budget)
         except (Unrealised, ScenarioError, Undecided):
             return None
 
