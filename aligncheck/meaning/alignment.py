@@ -33,6 +33,7 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.interpreter import (
     Assigned,
+    CallKey,
     CallSite,
     Deferred,
     Draw,
@@ -93,6 +94,11 @@ def run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tupl
         reasons = ["the mechanism draws by densities: it has no alignment to replay"]
     if reasons:
         raise ScenarioError(reasons)
+    return _run_of_legal(mechanism, scenario, limit)
+
+
+def _run_of_legal(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
+    """The same, of a scenario that was checked."""
     given = numbers_of(scenario.noise)
     machine = Machine(
         mechanism,
@@ -108,7 +114,7 @@ def run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tupl
     return run, machine
 
 
-def called_pair(on_d: Invoked, on_d_prime: CallSite | Invoked, callee: nodes.Mechanism) -> Scenario:
+def called_pair(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) -> Scenario:
     """What a callee gets on D and on D', without its noise. Raises `ScenarioError` where public inputs
     differ.
     """
@@ -123,7 +129,7 @@ def called_pair(on_d: Invoked, on_d_prime: CallSite | Invoked, callee: nodes.Mec
     return Scenario(public, data, tuple((name, others[name]) for name, _ in data))
 
 
-def not_covered(on_d: Invoked, on_d_prime: CallSite | Invoked, callee: nodes.Mechanism) -> str | None:
+def _not_covered(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) -> str | None:
     """Why the theorem of a callee says nothing of what it gets on D and on D', or None."""
     try:
         reasons = check_scenario(callee, called_pair(on_d, on_d_prime, callee))
@@ -252,7 +258,8 @@ class Alignment:
     their theorems cover what they get. Elsewhere, and where they draw by densities, they keep that noise.
 
     `shifts` are those worked out so far, `reads` the noise that each of them read, on D or aligned, `unmoved`
-    why the first line with a guard that does not hold does not move a draw.
+    why the first line with a guard that does not hold does not move a draw; `not_covered` says of the calls
+    that both runs make why their theorems say nothing of them, or None.
     """
 
     def __init__(
@@ -319,6 +326,7 @@ class Alignment:
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
         self.shifts: dict[NoiseKey, Number] = {}
         self.unmoved: dict[NoiseKey, str] = {}
+        self.not_covered: dict[CallKey, str | None] = {}
         self.broken_invariants: list[tuple[int, BrokenCondition]] = []
 
     def run(self) -> Run:
@@ -365,13 +373,15 @@ class Alignment:
         """
         on_d, callee = self._calls_on_d.get(site.key), site.contract.mechanism
         noise = self._call_noise.get(site.key, CallNoise())
-        if on_d is None or not_covered(on_d, site, callee) is not None:
+        if on_d is not None:
+            self.not_covered[site.key] = _not_covered(on_d, site, callee)
+        if on_d is None or self.not_covered[site.key] is not None:
             return execute(site, noise, self._limit)
         if has_densities(callee.body):
             records = execute(site, noise, self._limit)
         else:
             pair = replace(called_pair(on_d, site, callee), noise=noise.noise, calls=noise.calls)
-            ones, machine = run_on_d(callee, pair, self._limit)
+            ones, machine = _run_of_legal(callee, pair, self._limit)
             records = released(site, Alignment(callee, pair, ones, machine, self._limit).run())
         if records != on_d.returned.records:
             raise Undecided(f"`{callee.name}` releases something else with its aligned noise")

@@ -19,11 +19,10 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import renews, rounds_of, shifts_in, statements_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import exact, interpreter
-from aligncheck.meaning.alignment import Alignment, BrokenCondition, not_covered, run_on_d
+from aligncheck.meaning.alignment import Alignment, BrokenCondition, run_on_d
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.scenario import Scenario
 
@@ -142,7 +141,7 @@ def _replayed(
     claim = _value(alignment.claim) if told_of_one else None
     most = _value(alignment.most) if told_of_one else None
     parted = _parting(steps)
-    pair = _Pair(mechanism, run_d, run_d_prime, steps, parted)
+    pair = _Pair(mechanism, run_d, run_d_prime, steps, parted, alignment.not_covered)
     # Invariants relate two runs that go the same way: past the step where they part, these say nothing.
     broken = (found for at, found in alignment.broken_invariants if parted is None or at <= parted)
     # Where the output differs, that is what is wrong.
@@ -257,6 +256,7 @@ class _Pair:
     run_d_prime: interpreter.Run
     steps: tuple[PairedStep, ...]
     parted: int | None
+    not_covered: Mapping[interpreter.CallKey, str | None]
 
     @property
     def parting_test(self) -> interpreter.TakenTest | None:
@@ -308,8 +308,7 @@ def _call_violations(pair: _Pair) -> Iterator[BrokenCondition]:
         left, right = step.on_d, step.on_d_prime
         if not isinstance(left, interpreter.Invoked) or not isinstance(right, interpreter.Invoked):
             continue
-        use = next(use for use in pair.mechanism.uses if use.name == left.mechanism)
-        reason = not_covered(left, right, contract_of(use).mechanism)
+        reason = pair.not_covered[left.key]
         if reason is not None:
             yield BrokenCondition(Condition.CALLS, left.span, reason)
         yield from _round_violations(pair.mechanism, left, right)

@@ -33,7 +33,7 @@ from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.failing.models import LIMITS, Models
-from aligncheck.search.failing.realise import Unrealised, realised
+from aligncheck.search.failing.realise import Callees, Unrealised, realised
 from aligncheck.search.failing.sample import scenarios, shorter_scenarios, simpler_scenarios
 from aligncheck.search.failing.trial import Asked, Course, moved_lines, tells_numbers, trial
 from aligncheck.search.witness.sorting import with_sorts
@@ -211,6 +211,7 @@ class _Inputs:
     witness: Witness
     any_will_do: bool
     known: dict[object, _Search] = field(default_factory=dict)
+    callees: Callees = field(default_factory=dict)
 
     def asked(
         self, conditions: tuple[Condition, ...], budget: Effort, few: int | None = None
@@ -615,7 +616,9 @@ class _Search:
         if scenario is None:
             return None
         try:
-            return realised(self.inputs.mechanism, scenario, models.wishes(model, way), self.budget)
+            return realised(
+                self.inputs.mechanism, scenario, models.wishes(model, way), self.budget, self.inputs.callees
+            )
         except (Unrealised, ScenarioError, Undecided):
             return None
 

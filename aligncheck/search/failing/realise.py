@@ -49,14 +49,19 @@ _RUNS = 200
 
 Wishes = Mapping[CallKey, tuple[Wish, ...] | None]
 """The records wanted of each execution of a call; None where any will do."""
+Callees = dict[object, Models | None]
+"""What may happen in callees, by their paths, parameters and sizes; None where it was not found out."""
 
 
 class Unrealised(Exception):  # noqa: N818 - it says that nothing was found, which is no error
     """No noise was found with which the callees release what is wanted."""
 
 
-def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, effort: Effort) -> Scenario:
+def realised(
+    mechanism: Mechanism, scenario: Scenario, wanted: Wishes, effort: Effort, known: Callees
+) -> Scenario:
     """The scenario with noise of all callees, so that on D they release what is wanted, as far as possible.
+    What is found out of callees is kept in `known`.
 
     Raises Unrealised where none was found with such an effort, `ScenarioError` and
     `Undecided` as a replay does.
@@ -70,18 +75,18 @@ def realised(mechanism: Mechanism, scenario: Scenario, wanted: Wishes, effort: E
         {**dict(scenario.parameters), **dict(scenario.data)},
         lambda site: given.get(site.key, ZERO),
         STEP_LIMIT,
-        call_source=_granting(wanted, found, effort),
+        call_source=_granting(wanted, found, effort, known),
         functions=scenario.applied(mechanism),
     ).run()
     return replace(scenario, calls=tuple(found.items()))
 
 
-def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], effort: Effort) -> CallSource:
+def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], effort: Effort, known: Callees) -> CallSource:
     """Runs the callees with noise that makes them release what is wanted; notes it in `found`."""
 
     def source(site: CallSite) -> tuple[EmittedRecord, ...]:
         records = wanted.get(site.key)
-        noise = CallNoise() if records is None else _noise_for(site, records, effort)
+        noise = CallNoise() if records is None else _noise_for(site, records, effort, known)
         if noise is None:
             raise Unrealised
         found[site.key] = noise
@@ -90,7 +95,7 @@ def _granting(wanted: Wishes, found: dict[CallKey, CallNoise], effort: Effort) -
     return source
 
 
-def _noise_for(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> CallNoise | None:
+def _noise_for(site: CallSite, records: tuple[Wish, ...], effort: Effort, known: Callees) -> CallNoise | None:
     """Noise with which a callee releases these records, or others that are close, or None where none was
     found.
     """
@@ -104,18 +109,22 @@ def _noise_for(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> Cal
     plain = {x: v for x, v in given.items() if isinstance(v, bool | Fraction) and x not in private}
     sizes = {x: len(v) for x, v in given.items() if isinstance(v, tuple)}
     most = max([*sizes.values(), len(records), 0]) + 2
-    try:
-        models = Models(trial(callee, with_sorts(callee, Witness()), plain, sizes, most, effort))
-    except (Reject, ZeroDivisionError, RecursionError):
+    key = (site.contract.source.path, *plain.items(), *sizes.items(), most)
+    if key not in known:
+        try:
+            known[key] = Models(trial(callee, with_sorts(callee, Witness()), plain, sizes, most, effort))
+        except (Reject, ZeroDivisionError, RecursionError):
+            known[key] = None
+    models = known[key]
+    if models is None:
         return None
-    known = list(_known(models, given, private))
-    ways = models.trial.complete
-    try:
-        return _first(
-            _on_way(site, wanted, way, known, models, effort) for wanted in _weaker(records) for way in ways
-        )
-    finally:
-        models.trial.symbols.ctx.nodes.clear()
+    models.trial.effort = effort
+    given_here = list(_given(models, given, private))
+    return _first(
+        _on_way(site, wanted, way, given_here, models, effort, known)
+        for wanted in _weaker(records)
+        for way in models.trial.complete
+    )
 
 
 def _first(tried: Iterable[CallNoise | None]) -> CallNoise | None:
@@ -185,7 +194,7 @@ def _granted(output: tuple[EmittedRecord, ...], records: Iterable[Wish]) -> bool
     return len(output) == len(wanted) and all(w.granted(r) for w, r in zip(wanted, output, strict=True))
 
 
-def _known(models: Models, given: Mapping[str, Input], private: set[str]) -> Iterator[Term]:
+def _given(models: Models, given: Mapping[str, Input], private: set[str]) -> Iterator[Term]:
     """That the inputs are what was given."""
     t = models.trial
     for name, value in given.items():
@@ -195,11 +204,17 @@ def _known(models: Models, given: Mapping[str, Input], private: set[str]) -> Ite
 
 
 def _on_way(
-    site: CallSite, records: tuple[Wish, ...], way: Course, known: list[Term], models: Models, effort: Effort
+    site: CallSite,
+    records: tuple[Wish, ...],
+    way: Course,
+    given: list[Term],
+    models: Models,
+    effort: Effort,
+    known: Callees,
 ) -> CallNoise | None:
     if len(way.tags) != len(records) or effort.is_over:
         return None
-    t, wanted = models.trial, list(known)
+    t, wanted = models.trial, list(given)
     for at, wish in enumerate(records):
         if wish.tag not in (None, way.tags[at]):
             return None
@@ -215,7 +230,7 @@ def _on_way(
     inner: dict[CallKey, CallNoise] = {}
     plain = CallNoise(found.noise)
     try:
-        output = execute(site, plain, inner=_granting(models.wishes(model, way), inner, effort))
+        output = execute(site, plain, inner=_granting(models.wishes(model, way), inner, effort, known))
     except (ScenarioError, Unrealised, Stopped):
         return None
     return replace(plain, calls=tuple(inner.items())) if _granted(output, records) else None
