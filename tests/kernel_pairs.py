@@ -4708,6 +4708,97 @@ PAIRS: tuple[Pair, ...] = (
             ("below_0", "-1 <= p and p <= {}", "p - 1/4, p", "-1", "-1/2"),
         )
     ),
+    Pair(
+        "a_part_that_is_said_to_cost_nothing",
+        13,
+        spec("a ~ Lap(1/eps)", "emit w(v = a > 0)", align="a = a/{}", claim="0"),
+        "1",
+        "2",
+        ("cost",),
+        Witness(costs=(expression("0"),)),
+    ),
+    Pair(
+        "exchanged_and_drawn_elsewhere",
+        13,
+        spec("for i in range(0, 2):", "  a[i] ~ Lap(1/eps)", "{}", "emit done", align="a[i] = a[1 - i]"),
+        "pass",
+        "a[2] ~ Lap(1/eps)",
+        ("language",),
+        Witness((drawn("a", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "exchanged_and_drawn_at_another_index",
+        13,
+        spec("for i in range(0, 1):", "  a[{}] ~ Lap(1/eps)", "emit done", align="a[i] = a[0*i]"),
+        "i",
+        "i + 1",
+        ("language",),
+        Witness((loop("alignment_cost == 0", early="$drawn_a <= 2*i"),)),
+    ),
+    Pair(
+        "drawn_twice_below_the_last",
+        4,
+        spec(*(f"eta[{i}] ~ Lap(1/eps)" for i in ("3", "5", "{}")), "emit done"),
+        "2",
+        "3",
+        ("fresh",),
+    ),
+    *(
+        Pair(
+            f"a_stair_{way}_at_no_price",
+            2,
+            spec("eta ~ Staircase(eps, 1, 1/2)", "emit done", align="eta += {}", claim="0"),
+            "0",
+            moved,
+            ("cost",),
+        )
+        for way, moved in (("up", "1"), ("down", "0 - 1"))
+    ),
+    Pair(
+        "a_stair_in_rho",
+        14,
+        spec("eta ~ Staircase(eps, 1, 1/2)", "emit done", align="eta += 1", claim="eps**2/{} zcdp"),
+        "2",
+        "3",
+        ("cost",),
+    ),
+    Pair(
+        "one_sided_noise_that_moves_in_rho",
+        14,
+        spec("eta ~ Exp(1/eps)", "emit done", align="eta += {}", claim="eps**2/2 zcdp"),
+        "0",
+        "1",
+        ("support",),
+    ),
+    Pair(
+        "a_draw_before_the_loop_that_waits",
+        6,
+        spec(*("r[0] ~ Lap(1)", "k = 1", "b = r[0]", "while b <= 5:", "  {}", "emit done")),
+        "r[k] ~ Lap(1)\n    b = r[k]\n    k = k + 1",
+        "pass",
+        ("terminates",),
+        Witness(
+            (
+                loop(
+                    *("b' == b", "k' == k", "alignment_cost == 0"),
+                    early="k >= 1;$drawn_r == k;b == r[k - 1]",
+                    chance=("r", "5", "1"),
+                ),
+            )
+        ),
+    ),
+    Pair(
+        "folded_and_told_by_its_cost",
+        10,
+        spec(
+            *("eta ~ Lap(1/eps)", "for i in range(0, 1):", "  xi[i] ~ Lap(1/eps)", "emit done"),
+            align="eta {} 1 when eta < 0",
+        ),
+        "-=",
+        "+=",
+        ("injective",),
+        Witness((drawn("xi", "alignment_cost == (eps if eta < 0 else 0)"),), route="injective"),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
