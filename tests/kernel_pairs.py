@@ -4799,6 +4799,51 @@ PAIRS: tuple[Pair, ...] = (
         ("injective",),
         Witness((drawn("xi", "alignment_cost == (eps if eta < 0 else 0)"),), route="injective"),
     ),
+    Pair(
+        "a_line_that_an_image_leaves_undefined",
+        10,
+        spec(*("mu ~ Lap(1/eps)", "eta ~ Lap(1/eps)", "emit done"), align="eta += 0/{}"),
+        "eps",
+        "mu'",
+        ("defined",),
+        Witness(route="injective"),
+    ),
+    Pair(
+        "ties_are_no_matter_of_what_is_in_a_set",
+        7,
+        spec(
+            *("eta[0] ~ Lap(1/eps)", "eta[1] ~ Lap(1/eps)", "w = argmax(eta[i] for i in range(0, 2))"),
+            *("y = max(0 for j in range(0, 2) where {})", "emit done"),
+        ),
+        "eps > 0",
+        "eta[0] > eta[1] or eta[0] < eta[1]",
+        ("defined",),
+    ),
+    Pair(
+        "a_claim_that_speaks_of_noise",
+        4,
+        spec("eta ~ Lap(1/eps)", "emit done", claim="eps + abs({})"),
+        "eps",
+        "eta",
+        ("defined",),
+    ),
+    Pair(
+        "a_claim_that_speaks_of_one_draw",
+        4,
+        spec("eta[0] ~ Lap(1/eps)", "emit done", claim="eps + abs({})"),
+        "eps",
+        "eta[0]",
+        ("defined",),
+    ),
+    Pair("a_list_for_a_number", 4, spec("y = {}", "emit done"), "x", "q", ("defined",)),
+    Pair(
+        "an_index_that_is_not_selected_yet",
+        4,
+        spec("y = {}", "w = argmax(t[j] for j in t)", "emit done", more="  t : vector where len(t) >= 1\n"),
+        "0",
+        "w",
+        ("defined",),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
