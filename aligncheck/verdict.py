@@ -41,8 +41,7 @@ class Status(Enum):
 @dataclass(frozen=True, slots=True)
 class ObligationReport:
     """One thing that was to be shown, in the spec's words, where, and what became of it. What the kernel
-    decided took `steps` of its solver (0: the terms themselves show it), what the search tried took
-    `seconds`.
+    decided took `steps` of its solver (0: the terms themselves show it).
     """
 
     condition: Condition
@@ -51,7 +50,6 @@ class ObligationReport:
     status: Status
     how: str
     steps: int | None = None
-    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

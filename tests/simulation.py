@@ -158,13 +158,9 @@ def _near(value: exact.Value, chance: random.Random) -> Constraint:
         return Exactly(value)
     if value.denominator < 1_000:
         below = chance.choice((0, 0, 1))
-        return (
-            Between(value - below, value, low_closed=below == 0) if chance.random() < 0.3 else Exactly(value)
-        )
+        return Between(value - below, value) if chance.random() < 0.3 else Exactly(value)
     low, high = (Fraction(round(4 * value) + side * chance.randint(1, 8), 4) for side in (-1, 1))
-    return chance.choice(
-        [Between(low, high), Between(low, high, low_closed=False), Between(low, None), Between(None, high)]
-    )
+    return chance.choice([Between(low, high), Between(low, None), Between(None, high)])
 
 
 def in_event(run: Run, event: Event) -> bool:
@@ -190,10 +186,10 @@ def _holds(value: exact.Value, constraint: Constraint) -> bool:
             if isinstance(wanted, int) and not isinstance(wanted, bool):
                 wanted = Fraction(wanted)
             return exact.same(value, wanted)
-        case Between(low=low, high=high, low_closed=low_closed, high_closed=high_closed):
+        case Between(low=low, high=high):
             assert not isinstance(value, bool)
-            above = low is None or exact.compare(value, low) >= (0 if low_closed else 1)
-            return above and (high is None or exact.compare(value, high) <= (0 if high_closed else -1))
+            above = low is None or exact.compare(value, low) >= 0
+            return above and (high is None or exact.compare(value, high) <= 0)
 
 
 def agrees(hits: int, runs: int, probability: Ball) -> bool:

@@ -15,12 +15,10 @@ _MOST_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A released number lies in an interval; an end that is None is unbounded."""
+    """A released number lies in an interval, ends included; an end that is None is unbounded."""
 
     low: Number | None
     high: Number | None
-    low_closed: bool = True
-    high_closed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +121,12 @@ def _field(name: str, constraint: Constraint) -> str:
             return f"{name} = {_text(value)}"
         case Between(low=None, high=None):
             return f"any {name}"
-        case Between(low=low, high=None, low_closed=closed):
-            return f"{name} {'>=' if closed else '>'} {_text(low)}"
-        case Between(low=None, high=high, high_closed=closed):
-            return f"{name} {'<=' if closed else '<'} {_text(high)}"
-        case Between():
-            below, above = (
-                "<=" if closed else "<" for closed in (constraint.low_closed, constraint.high_closed)
-            )
-            return f"{_text(constraint.low)} {below} {name} {above} {_text(constraint.high)}"
+        case Between(low=low, high=None):
+            return f"{name} >= {_text(low)}"
+        case Between(low=None, high=high):
+            return f"{name} <= {_text(high)}"
+        case Between(low=low, high=high):
+            return f"{_text(low)} <= {name} <= {_text(high)}"
 
 
 def _text(value: int | Value | None) -> str:

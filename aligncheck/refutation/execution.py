@@ -572,9 +572,9 @@ def _require(state: PartialPath, evaluation: Evaluation, value: Any, constraint:
             if isinstance(value, bool):
                 raise _Dropped
             if low is not None:
-                _require_order(state, value, ">=" if constraint.low_closed else ">", _internal(low))
+                _require_order(state, value, ">=", _internal(low))
             if high is not None:
-                _require_order(state, value, "<=" if constraint.high_closed else "<", _internal(high))
+                _require_order(state, value, "<=", _internal(high))
 
 
 def _require_index(

@@ -195,12 +195,8 @@ def _meets(value: Value | None, constraint: Constraint) -> bool:
         case Exactly(value=wanted):
             other = wanted if isinstance(wanted, bool) or not isinstance(wanted, int) else Fraction(wanted)
             return exact.same(value, other)
-        case Between(low=low, high=high, low_closed=low_closed, high_closed=high_closed):
+        case Between(low=low, high=high):
             if isinstance(value, bool):
                 return False
-            above = low is None or _order(exact.compare(value, low), closed=low_closed)
-            return above and (high is None or _order(exact.compare(high, value), closed=high_closed))
-
-
-def _order(sign: int, *, closed: bool) -> bool:
-    return sign > 0 or (closed and sign == 0)
+            above = low is None or exact.compare(value, low) >= 0
+            return above and (high is None or exact.compare(value, high) <= 0)

@@ -113,7 +113,7 @@ def _condition(source: Source, report: ConditionReport) -> Json:
                 "status": obligation.status.value,
                 "how": obligation.how,
                 "steps": obligation.steps,
-                "seconds": None if obligation.seconds is None else _seconds(obligation.seconds),
+                "seconds": None,  # the kernel counts steps
             }
             for obligation in report.obligations
         ],

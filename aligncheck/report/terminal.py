@@ -264,10 +264,6 @@ def _titled(canvas: Canvas, title: str, texts: Sequence[str]) -> Iterator[Text]:
             yield from canvas.hanging(Text("  - " if number == 0 else "    "), prose(line))
 
 
-def _how(one: ObligationReport) -> str:
-    return one.how if one.seconds is None else f"{one.how}, in {_time(one.seconds)}"
-
-
 def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) -> Iterator[Text]:
     place = "" if source is None else f"line {source.position(one.span.start)[0]}: "
     told = Text.assemble(
@@ -275,7 +271,7 @@ def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) ->
         prose(one.text),
         "  ",
         _status(one.status),
-        (f"  {_how(one)}", "dim"),
+        (f"  {one.how}", "dim"),
     )
     yield from canvas.hanging(Text("    - "), told)
 

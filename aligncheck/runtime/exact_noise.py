@@ -18,7 +18,7 @@ from aligncheck.runtime.decimals import as_read, step_below
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.exactly import Geometric, choice, rational
 from aligncheck.runtime.gaussian import DiscreteGaussian
-from aligncheck.runtime.noise import chance, on_stairs
+from aligncheck.runtime.noise import chance, on_stairs, several
 from aligncheck.runtime.reals import Real, Step
 from aligncheck.runtime.refined import DigitEvents, Draw, RefinedNumber, Rests, common_step
 from aligncheck.runtime.thresholds import Power, Threshold, event_of
@@ -123,6 +123,16 @@ def _same(a: Real, b: Real) -> bool:
     return a is b or (type(a) is type(b) and a.as_integer_ratio() == b.as_integer_ratio())
 
 
+def _each(one: str) -> Any:
+    """The method that makes so many draws of a kind, one after the other, as a vector."""
+
+    def several(self: object, *given: Any) -> ExactVector:
+        *args, count = given
+        return _together([getattr(self, one)(*args) for _ in range(count)])
+
+    return several
+
+
 class _ExactNoise:
     """What both sources share: noise that is discrete in the spec already, and how answers are held."""
 
@@ -157,11 +167,7 @@ class _ExactNoise:
         likely = not event_of(Threshold(size, odds=True)).happens(self._bits)
         return int(likely is (log_odds > 0))
 
-    def bernoullis(self, p: Real, count: int) -> list[int]:
-        return [self.bernoulli(p) for _ in range(count)]
-
-    def bernoullis_of_log_odds(self, log_odds: Real, count: int) -> list[int]:
-        return [self.bernoulli_of_log_odds(log_odds) for _ in range(count)]
+    bernoullis, bernoullis_of_log_odds = map(several, ("bernoulli", "bernoulli_of_log_odds"))
 
     def geometric(self, p: Real) -> int:
         return Geometric.of_chance(_shortened(p, "a success probability")).draw(self._bits)
@@ -231,8 +237,7 @@ class _ExactNoise:
         """A number that stays as it is drawn: its digits are drawn where it is compared, in every mode."""
         return RefinedNumber(0, _unit(scale), {(cauchy.UniformRests({}, self._bits), 0): 1})
 
-    def uniforms(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.uniform(scale) for _ in range(count)])
+    uniforms = _each("uniform")
 
     def released(self, value: Real) -> Real:
         given: object = value
@@ -401,20 +406,8 @@ class RefinedNoise(_ExactNoise):
             coefficient = multiplied(sign, coefficient)
         return ExactVector(steps, self.gamma, {(rests, None): coefficient})
 
-    def cauchys(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.cauchy(scale) for _ in range(count)])
-
-    def gaussians(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.gaussian(scale) for _ in range(count)])
-
-    def logistics(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.logistic(scale) for _ in range(count)])
-
-    def staircases(self, eps: Real, width: Real, gamma: Real, count: int) -> Sequence[Any]:
-        return _together([self.staircase(eps, width, gamma) for _ in range(count)])
-
-    def gumbels(self, scale: Real, count: int) -> Sequence[Any]:
-        return _together([self.gumbel(scale) for _ in range(count)])
+    cauchys, gaussians, logistics = map(_each, ("cauchy", "gaussian", "logistic"))
+    staircases, gumbels = map(_each, ("staircase", "gumbel"))
 
 
 class _CalledNoise(RefinedNoise):

@@ -151,7 +151,7 @@ class Noise(Protocol):
         """`count` draws of `discrete_gaussian`, in order."""
 
 
-def _several(one: str) -> Any:
+def several(one: str) -> Any:
     def several(self: object, *given: Any) -> list[Any]:
         *args, count = given
         draw = getattr(self, one)
@@ -186,13 +186,13 @@ class OneByOne:
         """The function itself."""
         return function
 
-    laplaces, exponentials, cauchys = map(_several, ("laplace", "exponential", "cauchy"))
-    logistics, staircases = map(_several, ("logistic", "staircase"))
-    gaussians, gumbels, uniforms = map(_several, ("gaussian", "gumbel", "uniform"))
-    bernoullis, bernoullis_of_log_odds = map(_several, ("bernoulli", "bernoulli_of_log_odds"))
-    geometrics, geometrics_of_rate = map(_several, ("geometric", "geometric_of_rate"))
-    discrete_exponentials, discrete_laplaces = map(_several, ("discrete_exponential", "discrete_laplace"))
-    discrete_gaussians = _several("discrete_gaussian")
+    laplaces, exponentials, cauchys = map(several, ("laplace", "exponential", "cauchy"))
+    logistics, staircases = map(several, ("logistic", "staircase"))
+    gaussians, gumbels, uniforms = map(several, ("gaussian", "gumbel", "uniform"))
+    bernoullis, bernoullis_of_log_odds = map(several, ("bernoulli", "bernoulli_of_log_odds"))
+    geometrics, geometrics_of_rate = map(several, ("geometric", "geometric_of_rate"))
+    discrete_exponentials, discrete_laplaces = map(several, ("discrete_exponential", "discrete_laplace"))
+    discrete_gaussians = several("discrete_gaussian")
 
 
 class FloatingNoise(OneByOne):

@@ -58,9 +58,7 @@ class SearchTally:
     """What a search has done."""
 
     alignments: int = 0
-    replays: int = 0
     proofs: int = 0
-    learnt: int = 0
     lines: int = 0
     seconds: float = 0.0
 
@@ -266,7 +264,6 @@ class _AlignmentSearch:
         return pair.memo[key]
 
     def _breaks(self, items: Lines, pair: StoredPair) -> bool:
-        self.tally.replays += 1
         self.spent.spend(1)
         return pair.breaks(replace(self.mechanism, align=items))
 
@@ -286,7 +283,6 @@ class _AlignmentSearch:
         shown = verdict.counterexample if isinstance(verdict, AlignmentFails) else None
         pair = None if shown is None or not self.effort.learns else pair_of(self.mechanism, shown.scenario)
         if pair is not None and pair.breaks(replace(self.mechanism, align=items)):
-            self.tally.learnt += 1
             if pairs is not None:
                 pairs.insert(0, pair)
             return pair

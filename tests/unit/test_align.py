@@ -83,7 +83,7 @@ def test_the_outcome_is_the_same_twice_and_without_stored_runs() -> None:
     assert isinstance(again, FoundAlignment)
     assert isinstance(unaided, FoundAlignment)
     assert first.items == again.items == unaided.items
-    assert (first.tally.alignments, first.tally.replays) == (again.tally.alignments, again.tally.replays)
+    assert (first.tally.alignments, first.tally.proofs) == (again.tally.alignments, again.tally.proofs)
     assert unaided.tally.proofs > first.tally.proofs
 
 

@@ -263,14 +263,14 @@ ONE_DRAW: tuple[tuple[str, Event, float], ...] = (
     ("emit t(max(eta, 0))", out(record("t", value=Between(F(0), F(1)))), 1 - math.exp(-1) / 2),
     (
         "emit t(max(eta, 0))",
-        out(record("t", value=Between(F(0), F(1), low_closed=False))),
-        (1 - math.exp(-1)) / 2,
+        out(record("t", value=Between(F(0), F(1)))),
+        1 - math.exp(-1) / 2,
     ),
     ("emit t(clip(eta, -1, 1))", out(record("t", value=-1)), math.exp(-1) / 2),
     ("emit t(floor(eta))", out(record("t", value=1)), (math.exp(-1) - math.exp(-2)) / 2),
     (
         "emit t(floor(eta))",
-        out(record("t", value=Between(F(1), F(3), low_closed=False))),
+        out(record("t", value=Between(F(2), F(3)))),
         (math.exp(-2) - math.exp(-4)) / 2,
     ),
     ("emit t(3 - 2*floor(eta))", out(record("t", value=Between(None, F(1)))), math.exp(-1) / 2),
@@ -340,7 +340,7 @@ LATTICE: tuple[tuple[str, Event, float], ...] = (
     ("emit t(a + 1/2)", out(record("t", value=2)), 0),
     ("emit t(a > 1)", out(record("t", value=True)), 0.25),
     ("emit t(a >= 1)", out(record("t", value=True)), 0.5),
-    ("emit t(a)", out(record("t", value=Between(F(1), F(3), low_closed=False))), geometric(2) + geometric(3)),
+    ("emit t(a)", out(record("t", value=Between(F(2), F(3)))), geometric(2) + geometric(3)),
     ("emit t(a == b)", out(record("t", value=True)), 1 / 3),
     ("emit t(a != b)", out(record("t", value=True)), 2 / 3),
     ("emit t(floor(a))", out(record("t", value=1)), 0.25),
@@ -626,10 +626,8 @@ def test_no_formula_where_a_breakpoint_depends_on_eps() -> None:
 
 
 def test_events_are_described() -> None:
-    event = out(
-        record("bottom"), record("top", gap=Between(F(1, 2), F(1), high_closed=False)), complete=False
-    )
-    assert describe(event) == "bottom, top(1/2 <= gap < 1), …"
+    event = out(record("bottom"), record("top", gap=Between(F(1, 2), F(1))), complete=False)
+    assert describe(event) == "bottom, top(1/2 <= gap <= 1), …"
     assert (
         describe(out(record("t", value=True, n=Between(None, F(3)), m=ABOVE)))
         == "t(value = true, n <= 3, m >= 1)"
