@@ -12,6 +12,7 @@ from fractions import Fraction
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import line_costs
+from aligncheck.search.witness.totals import total
 
 ZERO, ONE = n.Number(Fraction(0)), n.Number(Fraction(1))
 
@@ -94,12 +95,15 @@ def added_to(stmt: n.Assign) -> n.Expr | None:
 
 def value_before(spec: n.Mechanism, loop: n.For | n.While, name: str) -> n.Expr | None:
     """The number, or expression of public inputs, that a variable gets before a loop."""
-    value: n.Expr | None = None
+    known: dict[str, n.Expr] = {}
     for stmt in walk.statements_in(spec.body):
         if stmt is loop:
-            return value
-        if isinstance(stmt, n.Assign) and stmt.name == name:
-            value = stmt.value if is_public(spec, stmt.value) else None
+            return known.get(name)
+        if isinstance(stmt, n.Assign):
+            value = line_costs.resolved(stmt.value, known) if any(s is stmt for s in spec.body) else stmt.value
+            known.pop(stmt.name, None)
+            if is_public(spec, value):
+                known[stmt.name] = total(value).expression()
     return None
 
 

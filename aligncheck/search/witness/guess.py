@@ -99,6 +99,8 @@ def measures(stmt: n.While) -> list[n.Expr]:
             found.append(n.Binary("-", part.right, part.left))
         if isinstance(part, n.Compare) and part.op in (">", ">="):
             found.append(n.Binary("-", part.left, part.right))
+        if isinstance(part, n.Compare) and part.op == "!=":
+            found += [n.Binary("-", part.right, part.left), n.Binary("-", part.left, part.right)]
     found.sort(key=lambda e: not walk.names_in(e) & always)
     none, one = n.Number(Fraction(0)), n.Number(Fraction(1))
     for part in parts if found else ():
@@ -109,7 +111,7 @@ def measures(stmt: n.While) -> list[n.Expr]:
     return [*found, _joined("+", found)] if len(found) > 1 else found
 
 
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
 
 
 def _not(test: n.Expr) -> n.Expr:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.candidates import implied
 from aligncheck.search.witness.scans import Scans, all_of, low_of, named
+from aligncheck.search.witness.totals import total
 
 ENDS = (("max", "argmax"), ("min", "argmin"))
 
@@ -54,7 +58,7 @@ class Leaders(Scans):
                 e = line_costs.resolved(side, given)
                 if self._draws(e, k) & drawn and not walk.names_in(e) & changed:
                     found[line_costs.resolved(e, {named(self._index(k)): n.Name(own)})] = None
-            if isinstance(s, n.Assign) and s in loop.body:
+            if isinstance(s, n.Assign) and s in loop.body and n.Name(s.name) != self._index(k):
                 given[s.name] = line_costs.resolved(s.value, given)
         return list(found)
 
@@ -71,15 +75,20 @@ class Leaders(Scans):
 
     def _so_far(self, k: int) -> tuple[n.OverRange, n.Expr, n.Expr]:
         """The rounds so far; that there was none, and that there was one at most."""
-        index, loop = self._index(k), self.loops[k]
-        first = low_of(loop)
+        loop = self.loops[k]
+        index, first = self._at_head(k, self._index(k)), low_of(loop)
         if isinstance(loop, n.While):
-            first = added_up.value_before(self.spec, loop, named(index)) or ZERO
+            first = added_up.value_before(self.spec, loop, named(self._index(k))) or ZERO
+            first = total(line_costs.resolved(index, {named(self._index(k)): first})).expression()
         drawn = {s.name for s in self.inside[k] if isinstance(s, n.Sample)}
         alone = (s for s in self.spec.body if isinstance(s, n.Sample) and s.name in drawn)
         first = next((s.index for s in alone if s.index is not None), first)
-        if self._before(k, ZERO).op == ">":
-            over = n.OverRange(n.Binary("+", index, ONE), n.Binary("+", first, ONE))
+        down = self._before(k, ZERO).op == ">"
+        for e in (added_up.value_before(self.spec, loop, p) for p in self._places(k)):
+            if e is not None and total(_following(e, -1 if down else 1)) == total(first):
+                first = e if (total(e).number or 0) >= 0 else first  # it leads before the first round
+        if down:
+            over = n.OverRange(_following(index), _following(first))
             return over, n.Compare(">=", index, first), n.Compare(">=", index, n.Binary("-", first, ONE))
         over = n.OverRange(first, index)
         return over, n.Compare("<=", index, first), n.Compare("<=", index, n.Binary("+", first, ONE))
@@ -93,11 +102,11 @@ class Leaders(Scans):
         held = [n.Name(x, primed) for x in self._changed(k) if x not in self._places(k)]
         before = {s.name for s in self.assigned if all(s is not each for each in self.inside[k])}
         held = [x for x in held if x.ident in before and x.ident not in self._truths(k)]
-        for p in places:
-            yield n.Logic("or", (none, _between(over.low, p, over.high)))
+        for p, test in product(places, (none, few)):
+            yield n.Logic("or", (test, _between(over.low, p, over.high)))
             start = added_up.value_before(self.spec, self.loops[k], p.ident)
             if start is not None:
-                yield n.Logic("or", (n.Unary("not", none), n.Compare("==", p, start)))
+                yield implied(test, n.Compare("==", p, start))
         for flag in (n.Name(x, primed) for x in self._truths(k)):
             for test in (none, few):
                 yield n.Compare("==", flag, test)
@@ -107,6 +116,8 @@ class Leaders(Scans):
             for end, argument in self._ends(k):
                 for p in places:
                     yield _unless(none, p, n.Gather(argument, None, body, at, over, None))
+                    for other in (n.Compare("!=", n.Name(at), x) for x in places if x != p):
+                        yield _unless(few, p, n.Gather(argument, None, body, at, over, other))
                 for x in held:
                     yield _unless(none, x, n.Gather(end, None, body, at, over, None))
                     for p in places:
@@ -149,6 +160,10 @@ class Leaders(Scans):
 
 def _high(over: n.OverQueries | n.OverRange) -> n.Expr:
     return over.high if isinstance(over, n.OverRange) else n.Call("len", (n.Name(over.base),))
+
+
+def _following(e: n.Expr, step: int = 1) -> n.Expr:
+    return (total(e) + total(n.Number(Fraction(step)))).expression()
 
 
 def _between(low: n.Expr, e: n.Expr, high: n.Expr) -> n.Expr:

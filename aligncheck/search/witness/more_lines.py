@@ -29,6 +29,7 @@ from aligncheck.search.witness.scans import (
     tests_of_head,
     where_a_flag_is,
 )
+from aligncheck.search.witness.totals import total
 
 COST, RECORDS = n.Name("alignment_cost"), n.Name("$records")
 MANY = 12
@@ -103,7 +104,8 @@ class MoreLines(Scans):
                         yield n.Compare("<=", test.left, n.Binary("+", test.right, step))
         for s in inside:
             if isinstance(s, n.Sample) and s.index is not None:
-                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), self._reached(s, s.index, k))
+                reached = self._at_head(k, self._reached(s, s.index, k))
+                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), reached)
                 yield n.Name(f"$dense_{s.name}")
         yield from self._left_at(k)
         yield from self._records(k)
@@ -156,12 +158,13 @@ class MoreLines(Scans):
         for s in self.inside[k]:
             if isinstance(s, n.Sample) and s.index is not None:
                 drawn, least = n.Name(f"$drawn_{s.name}"), n.Name(f"$least_{s.name}")
-                none = n.Logic("and", (n.Compare("==", drawn, least), n.Compare("<=", drawn, s.index)))
-                yield n.Logic("or", (none, n.Compare("<", s.index, least)))
+                at = self._at_head(k, s.index)
+                none = n.Logic("and", (n.Compare("==", drawn, least), n.Compare("<=", drawn, at)))
+                yield n.Logic("or", (none, n.Compare("<", at, least)))
                 for flag in up:
-                    yield n.Logic("or", (flag, none, n.Compare("<", s.index, least)))
-                    following = n.Binary("+", s.index, ONE)
-                    yield n.Compare("<=", drawn, n.Conditional(flag, following, s.index))
+                    yield n.Logic("or", (flag, none, n.Compare("<", at, least)))
+                    following = n.Binary("+", at, ONE)
+                    yield n.Compare("<=", drawn, n.Conditional(flag, following, at))
 
     def _records(self, k: int) -> Iterator[n.Expr]:
         """How many records there are: as many as there were rounds."""
@@ -247,7 +250,7 @@ class MoreLines(Scans):
                 yield from where_a_flag_is(self._truths(k), n.Compare("==", place, n.Name(x)))
         if isinstance(self.loops[k], n.While):
             for place in chosen:
-                for index in dict.fromkeys(self._drawn_by(k)):
+                for index in dict.fromkeys(self._at_head(k, at) for _, at in self._drawn_by(k)):
                     yield n.Compare(">=", place, index)
                     for up in self.flags(k):
                         yield n.Logic("or", (n.Unary("not", up), n.Compare("==", place, index)))
@@ -430,9 +433,13 @@ class MoreLines(Scans):
         elif line.guard is None:
             for group in self.groups:
                 if group.adjacency.in_all and group.sensitivity is not None:
+                    moved = f"$moved_{group.names[0]}"
                     for reached in self._drawn_up_to(line, k):
-                        moved = n.Index(f"$moved_{group.names[0]}", reached)
-                        yield n.Binary("/", moved, group.sensitivity)
+                        yield n.Binary("/", n.Index(moved, reached), group.sensitivity)
+                    if self._before(k, ZERO).op == ">":
+                        so_far = n.Index(moved, (total(self._drawn_at(k)) + total(ONE)).expression())
+                        rest = n.Binary("-", group.sensitivity, so_far)
+                        yield n.Binary("/", rest, group.sensitivity)
                 if group.adjacency.ways and (
                     {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
                 ):
@@ -443,7 +450,8 @@ class MoreLines(Scans):
                     place = _place(line, group)
                     if isinstance(line.index, n.Name) and place is not None and place != line.index:
                         now = line_costs.resolved(place, {line.index.ident: self._index(k)})
-                        yield _sum([_where(n.Compare("<", mark, now)) for mark in marks])
+                        now = self._at_head(k, now)
+                        yield _sum([_where(replace(self._before(k, mark), right=now)) for mark in marks])
                     for name, place in self._sorted_by(k):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])

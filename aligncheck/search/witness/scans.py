@@ -13,6 +13,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.totals import total
 
 
 class Scans:
@@ -50,16 +51,36 @@ class Scans:
         loop = self.loops[k]
         if isinstance(loop, n.For):
             return n.Name(f"$round_{k}" if loop.index is None else loop.index)
-        return next(iter(self._drawn_by(k)), n.Name(f"$round_{k}"))
+        return next(self._drawn_by(k), (n.Name(f"$round_{k}"), ZERO))[0]
 
-    def _drawn_by(self, k: int) -> Iterator[n.Name]:
-        """Variables of a `while` that are the index of a draw, or of one that is read."""
+    def _drawn_by(self, k: int) -> Iterator[tuple[n.Name, n.Expr]]:
+        """Variables of a `while` that tell the index of a draw, or of one that is read; and that index."""
         noise = {s.name for s in self.everything if isinstance(s, n.Sample)}
+        found: dict[tuple[n.Name, n.Expr], None] = {}
         for s in self.inside[k]:
             read = (e for top in walk.own_expressions(s) for e in walk.subexpressions(top))
             at = [s.index] if isinstance(s, n.Sample) else []
-            at += [e.index for e in read if isinstance(e, n.Index) and e.base in noise]
-            yield from (e for e in at if isinstance(e, n.Name) and e.ident in self._changed(k))
+            for e in (*at, *(e.index for e in read if isinstance(e, n.Index) and e.base in noise)):
+                changed = sorted(walk.names_in(e) & {*self._changed(k)}) if e is not None else []
+                if e is not None and len(changed) == 1:
+                    found[n.Name(changed[0]), e] = None
+        yield from sorted(found, key=lambda each: each[0] != each[1])
+
+    def _drawn_at(self, k: int) -> n.Expr:
+        """Where a round draws, in words of the head."""
+        own = (at for x, at in self._drawn_by(k) if x == self._index(k))
+        return self._index(k) if isinstance(self.loops[k], n.For) else self._at_head(k, next(own, ZERO))
+
+    def _at_head(self, k: int, e: n.Expr) -> n.Expr:
+        """An expression of a round's index in words of the head, where a round steps before it draws."""
+        index, loop = self._index(k), self.loops[k]
+        for s in loop.body if isinstance(loop, n.While) else ():
+            read = (part for top in walk.own_expressions(s) for part in walk.subexpressions(top))
+            if isinstance(s, n.Assign) and n.Name(s.name) == index:
+                return total(line_costs.resolved(e, {s.name: s.value})).expression()
+            if any(isinstance(part, n.Index) for part in read):
+                break
+        return e
 
     def _before(self, k: int, place: n.Expr) -> n.Compare:
         """That a round was before this one, by its place."""
@@ -71,7 +92,7 @@ class Scans:
             and s.value.op == "-"
             for s in self.inside[k]
         )
-        return n.Compare(">" if downwards else "<", place, index)
+        return n.Compare(">" if downwards else "<", place, self._drawn_at(k))
 
     def _changed(self, k: int) -> list[str]:
         return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
@@ -124,7 +145,7 @@ class Scans:
             else low_of(loop)
         )
         for x, now in self._places(k).items():
-            before = replace(self._before(k, n.Name(x)), right=now)
+            before = replace(self._before(k, n.Name(x)), right=self._at_head(k, now))
             yield before
             if first is not None:
                 yield n.Logic("or", (before, n.Compare("==", index, first)))
@@ -153,7 +174,7 @@ class Scans:
                     yield n.Compare("<=", n.Unary("-", apart), size)
             for line in lines:
                 for chosen in chosen_by(line):
-                    before = replace(self._before(k, chosen), right=now)
+                    before = replace(self._before(k, chosen), right=self._at_head(k, now))
                     at = n.Logic("and", (before, n.Compare("==", n.Name(x), chosen)))
                     elsewhere = n.Unary("not", at)
                     yield n.Logic("or", (elsewhere, n.Compare("==", n.Name(x, True), n.Name(x))))
