@@ -464,14 +464,7 @@ class Candidates:
         return [[c for c in w.costs() if not self.noisy(c.expression())][:8] for w in self.rounds]
 
     def _growths(self) -> Iterator[Amount]:
-        for x in self.variables:
-            start, name = self.start(x), total(n.Name(x))
-            if start is not None and self._budget(x):
-                for steps, spent in zip(self.steps[x], self._round_costs(), strict=True):
-                    if steps.parts and steps in spent:
-                        yield name - total(start)
-                    if steps.parts and steps.times(Fraction(-1)) in spent:
-                        yield total(start) - name
+        yield from _few((g for x in self.variables if self._budget(x) for g in self._spent_with(x)), 8)
         yield from self._walked_costs()
         counts = [(x, total(n.Name(x)) - total(self.start(x) or ZERO), self.steps[x]) for x in self.counters]
         counts += list(self._flagged())
@@ -492,6 +485,16 @@ class Candidates:
                     rates.append(_few(own, 6 if size == 1 else 3))
                 for combo in product(*rates):
                     yield added(rate * grown for rate, (_, grown, _) in zip(combo, some, strict=True))
+
+    def _spent_with(self, x: str) -> Iterator[Amount]:
+        """What grows, or falls, by a part of what each round costs: a variable, or 1 over it."""
+        start, one = self.start(x), total(ONE)
+        for told in (lambda e: e, one.over) if start not in (None, ZERO) else (lambda e: e,):
+            for way, spent in zip(self.rounds, self._round_costs(), strict=True):
+                before, after = told(total(n.Name(x))), told(total(way.value(x)))
+                for rate in (cost.over(after - before) for cost in spent if (after - before).parts):
+                    if start is not None and rate.parts and self.stable(rate.expression()):
+                        yield rate * (before - told(total(start)))
 
     def _budget(self, x: str) -> bool:
         """Whether a variable grows by what is no number."""

@@ -27,6 +27,7 @@ from aligncheck.search.witness.scans import (
     named,
     tells_output,
     tests_of_head,
+    told_by,
     where_a_flag_is,
 )
 from aligncheck.search.witness.totals import total
@@ -112,8 +113,18 @@ class MoreLines(Scans):
         yield from self._claimed(k)
         yield from self._up_to_limits(k)
         yield from self._held_places(k)
+        yield from self._until_a_flag(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
+
+    def _until_a_flag(self, k: int) -> Iterator[n.Expr]:
+        """What counts the rounds until a flag changes."""
+        loop, rounds = self.loops[k], total(self._index(k)) - total(low_of(self.loops[k]))
+        for x in self.counters(k) if isinstance(loop, n.For) else ():
+            start = added_up.value_before(self.spec, loop, x)
+            if start is not None:
+                counted = n.Compare("==", n.Name(x), (total(start) + rounds).expression())
+                yield from where_a_flag_is(self._truths(k), counted)
 
     def _left_at(self, k: int) -> Iterator[n.Expr]:
         """Where a loop inside was left that counts up to a limit, if that is kept."""
@@ -248,6 +259,7 @@ class MoreLines(Scans):
             yield from where_a_flag_is(self._truths(k), not_before)
             for x in self._places(k):
                 yield from where_a_flag_is(self._truths(k), n.Compare("==", place, n.Name(x)))
+        yield from self._released_at_last(k)
         if isinstance(self.loops[k], n.While):
             for place in chosen:
                 for index in dict.fromkeys(self._at_head(k, at) for _, at in self._drawn_by(k)):
@@ -259,6 +271,21 @@ class MoreLines(Scans):
                 yield implied(there, n.Compare(">=", told, variable))
                 for up in self.flags(k):
                     yield n.Logic("or", (n.Unary("not", up), implied(there, n.Compare("==", told, variable))))
+
+    def _released_at_last(self, k: int) -> Iterator[n.Expr]:
+        """What the last record tells, where a flag is up that nothing takes down: what is kept now. And that
+        a round that it tells, under a test of the record, is none before this one.
+        """
+        told = dict.fromkeys(each for line in walk.shifts_in(self.spec.align) for each in told_by(line))
+        last = self.spec.body[-1]
+        fields = last.fields if told and isinstance(last, n.Emit) else ()
+        for up, f in product(self.flags(k), fields):
+            if walk.names_in(f.value) <= {*self._changed(k)}:
+                yield implied(up, n.Compare("==", n.OutField(ZERO, f.name), f.value))
+        for place, test in told:
+            not_before = implied(test, n.Unary("not", self._before(k, place)))
+            yield not_before
+            yield from where_a_flag_is(self._truths(k), not_before)
 
     def _told_to_be(self, k: int) -> Iterator[tuple[n.Expr, n.OutField, n.Name]]:
         """Whether a record tells a variable that the loop changes, as a guard asks; and that it is there."""

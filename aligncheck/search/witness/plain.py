@@ -11,6 +11,7 @@ from functools import reduce
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
+from aligncheck.search.witness.totals import Amount, total
 
 NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
 ONE = n.Number(Fraction(1))
@@ -30,6 +31,10 @@ def _plain(e: n.Expr) -> n.Expr:
         return _unary(e)
     if isinstance(e, n.Binary):
         return _binary(e)
+    if isinstance(e, n.Compare) and e.op in ("==", "!="):
+        for one, other in ((e.left, e.right), (e.right, e.left)):
+            if isinstance(other, n.Boolean):
+                return one if other.value is (e.op == "==") else _plain(n.Unary("not", one, span=e.span))
     if isinstance(e, n.Gather) and e.function in OTHER_END and _negative(e.body):
         other = replace(e, function=OTHER_END[e.function], body=_operand(e.body))
         return n.Unary("-", other, span=e.span) if e.function in ("min", "max") else other
@@ -96,7 +101,24 @@ def _together(one: n.AlignItem, other: n.AlignItem) -> bool:
     return one.op == "+=" and replace(one, value=other.value) == other
 
 
+def _solved(line: n.Shift) -> n.Shift:
+    """The line with `E - c == i` in its guard for `E == i + c`, with the index of its draw alone."""
+
+    def alone(e: n.Expr) -> n.Expr:
+        if not isinstance(e, n.Compare) or e.op != "==" or not isinstance(line.index, n.Name):
+            return e
+        parts = dict((total(e.left) - total(e.right)).parts)
+        own = parts.pop(((line.index, 1),), Fraction(0))
+        if line.index in (e.left, e.right) or abs(own) != 1 or line.index.ident in Amount(parts).names():
+            return e
+        return replace(e, left=Amount(parts).times(-own).expression(), right=line.index)
+
+    return line if line.guard is None else replace(line, guard=rewrite.bottom_up(line.guard, alone))
+
+
 def _item(item: n.AlignItem) -> n.AlignItem:
+    if isinstance(item, n.Shift):
+        item = _solved(item)
     match item:
         case n.CaseSplit(cases=cases, otherwise=otherwise):
             arms = tuple(replace(c, items=_items(c.items)) for c in cases)

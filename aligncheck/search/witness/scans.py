@@ -229,6 +229,19 @@ def chosen_by(line: n.Shift) -> Iterator[n.Expr]:
             yield part.right if part.left == line.index else part.left
 
 
+def told_by(line: n.Shift) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """The E and the rest of a guard `E == i and REST` that ask for what is released."""
+    parts = all_of(line.guard) if line.guard is not None else ()
+    for place in chosen_by(line):
+        rest = [part for part in parts if tells_output(part) and line.index not in _sides(part)]
+        if tells_output(place) and rest:
+            yield place, rest[0] if len(rest) == 1 else n.Logic("and", tuple(rest))
+
+
+def _sides(e: n.Expr) -> tuple[n.Expr, ...]:
+    return (e.left, e.right) if isinstance(e, n.Compare) else ()
+
+
 def is_truth(e: n.Expr) -> bool:
     return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
 
