@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax import walk
+from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness import line_costs
 from aligncheck.search.witness.totals import total
 
@@ -63,7 +64,8 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
     private = {x for i in spec.inputs if isinstance(i, n.Queries) for x in i.names}
     changed = [s.name for s in walk.statements_in(loop.body) if isinstance(s, n.Assign)]
     drawn = {s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Sampling)}
-    for stmt in loop.body:
+    turns: dict[str, n.Expr] = {x: line_costs.resolved(e, known) for x, e in turning(spec, loop, index)}
+    for stmt, given in in_words_of_head(loop.body, turns):
         test: n.Expr | None = None
         if isinstance(stmt, n.If) and len(stmt.branches) == 1 and not stmt.otherwise:
             test, body = stmt.branches[0].test, stmt.branches[0].body
@@ -72,9 +74,11 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
             continue
         term = added_to(stmt)
         first = value_before(spec, loop, stmt.name)
+        term, test = (None if e is None else line_costs.resolved(e, given) for e in (term, test))
         read = {x for e in (term, test) if e is not None for x in walk.names_in(e)}
         if term is None or isinstance(term, n.Number) or first is None or read & (drawn | {*changed}):
             continue
+        yield from _at_marks(spec, n.Name(stmt.name), *(line_costs.resolved(e, known) if e else None for e in (term, test)), n.OverRange(low, index), at)
         for primes in (frozenset[str](), frozenset(private)):
             parts = [
                 None if e is None else _primed(line_costs.resolved(e, known), primes) for e in (term, test)
@@ -83,6 +87,68 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
                 total = so_far(parts[0], parts[1], own, n.OverRange(low, index))
                 x = n.Name(stmt.name, bool(primes))
                 yield n.Compare("==", x, total if first == ZERO else n.Binary("+", first, total))
+
+
+def _at_marks(
+    spec: n.Mechanism, x: n.Name, term: n.Expr | None, test: n.Expr | None, over: n.OverRange, at: n.Name
+) -> Iterator[n.Expr]:
+    """How far a sum over a range is apart on D': by its terms at the answers that move, if adjacency says
+    which. The index of the term of an answer is what the place of the answer is without the rest of it.
+    """
+    for group in (g for g in spec.inputs if isinstance(g, n.Queries) and g.adjacency.ways):
+        names = frozenset(group.names)
+        reads = [e for e in walk.subexpressions(term or ZERO) if isinstance(e, n.Index) and e.base in names]
+        apart = []
+        for way in group.adjacency.ways if reads and term is not None else ():
+            rest = total(reads[0].index) - total(at)
+            if at.ident in rest.names():
+                return
+            there = (total(n.Name(f"${way.mark}_{group.names[0]}")) - rest).expression()
+            here = [line_costs.resolved(e, {at.ident: there}) for e in (term, *([test] if test else []))]
+            here = [rewrite.bottom_up(e, _short) for e in here]
+            within = (n.Compare("<=", over.low, there), n.Compare("<", there, over.high), *here[1:])
+            moved = n.Binary("-", _primed(here[0], names), here[0])
+            apart.append(n.Conditional(n.Logic("and", within), moved, ZERO))
+        if apart:
+            distance = n.Binary("-", replace(x, primed=True), x)
+            whole = reduce(lambda one, other: n.Binary("+", one, other), apart[1:], apart[0])
+            yield n.Compare("==", distance, whole)
+
+
+def _short(e: n.Expr) -> n.Expr:
+    return replace(e, index=total(e.index).expression()) if isinstance(e, n.Index) else e
+
+
+def in_words_of_head(
+    body: tuple[n.Stmt, ...], given: dict[str, n.Expr]
+) -> Iterator[tuple[n.Stmt, dict[str, n.Expr]]]:
+    """The statements of a round, each with what was given a value in the round before."""
+    given = dict(given)
+    for stmt in body:
+        yield stmt, given
+        changed = {s.name for s in walk.statements_in((stmt,)) if isinstance(s, n.Assign)}
+        value = line_costs.resolved(stmt.value, given) if isinstance(stmt, n.Assign) else None
+        given = {x: e for x, e in given.items() if x not in changed}
+        if isinstance(stmt, n.Assign) and value is not None and stmt.name not in walk.names_in(value):
+            given[stmt.name] = value
+
+
+def turning(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr) -> Iterator[tuple[str, n.Binary]]:
+    """Variables that start at 0, go up by 1 and start again at a number m; and the rounds so far modulo m."""
+    low = loop.over.low if isinstance(loop, n.For) and isinstance(loop.over, n.OverRange) else ZERO
+    inside = list(walk.statements_in(loop.body))
+    read = [e for s in inside for top in walk.own_expressions(s) for e in walk.subexpressions(top)]
+    for x in dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign)):
+        if value_before(spec, loop, x) != ZERO or not isinstance(loop, n.For):
+            continue
+        values = [s.value for s in inside if isinstance(s, n.Assign) and s.name == x]
+        limits = [e.right for e in values if isinstance(e, n.Binary) and e.op == "%"]
+        if ZERO in values:
+            sides = [e for e in read if isinstance(e, n.Compare) and e.op in ("==", ">=")]
+            limits += [e.right for e in sides if e.left == n.Name(x)]
+        for m in dict.fromkeys(limits):
+            if is_public(spec, m):
+                yield x, n.Binary("%", (total(index) - total(low)).expression(), m)
 
 
 def added_to(stmt: n.Assign) -> n.Expr | None:

@@ -18,7 +18,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import expressions_in, statements_in, subexpressions
 from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
-from aligncheck.search.witness.sieve import QUICKLY, Sieve
+from aligncheck.search.witness.sieve import LONG, QUICKLY, Sieve
 from aligncheck.search.witness.stretches import Stretches
 
 SOME, COSTS = 7, 60
@@ -86,9 +86,10 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         made = collected(spec, witness, symbols)
         sieve = Sieve(collected=made, effort=effort)
         asked = {line for a in made.arrivals for line in a.goals}
-        slow = {line for line in asked if _has_sum(witness, line)}
+        slow = {line for line in asked if _takes_long(witness, line)}
         sieve.add(asked - slow)
-        sieve.add_slowly(slow)
+        sieve.add_slowly({line for line in slow if line[1] == "early"}, LONG)
+        sieve.add_slowly({line for line in slow if line[1] != "early"})
         if slow & sieve.kept:
             sieve.add_slowly(asked)
         return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
@@ -96,11 +97,13 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         symbols.ctx.nodes.clear()
 
 
-def _has_sum(witness: Witness, line: Line) -> bool:
+def _takes_long(witness: Witness, line: Line) -> bool:
+    """Whether a set is in it, or a remainder."""
     k, kind, at = line
     loop = witness.loops[k] if 0 <= k < len(witness.loops) else LoopWitness()
     lines = loop.later if kind == "later" else (*loop.early, *loop.invariants)
-    return at < len(lines) and any(isinstance(e, n.Gather) for e in subexpressions(lines[at]))
+    parts = subexpressions(lines[at]) if at < len(lines) else ()
+    return any(isinstance(e, n.Gather) or (isinstance(e, n.Binary) and e.op == "%") for e in parts)
 
 
 def without(witness: Witness, lines: set[Line]) -> Witness:

@@ -118,7 +118,9 @@ class MoreLines(Scans):
             yield from self._while_it_counts(k, loop)
 
     def _until_a_flag(self, k: int) -> Iterator[n.Expr]:
-        """What counts the rounds until a flag changes."""
+        """What counts the rounds, again and again, or until a flag changes."""
+        for x, turn in added_up.turning(self.spec, self.loops[k], self._index(k)):
+            yield from (n.Compare("==", n.Name(x), turn), n.Compare("<", n.Name(x), turn.right))
         loop, rounds = self.loops[k], total(self._index(k)) - total(low_of(self.loops[k]))
         for x in self.counters(k) if isinstance(loop, n.For) else ():
             start = added_up.value_before(self.spec, loop, x)
@@ -216,6 +218,7 @@ class MoreLines(Scans):
         claim = self.spec.privacy
         yield n.Compare("<=", COST, added_up.claimed_so_far(claim, f"of_{k}", self._index(k)))
         yield from added_up.sums_of_terms(self.spec, self.loops[k], self._index(k), f"of_{k}")
+        yield from self._sorted_here(k)
         yield from self._scanned(k)
         yield from self._held_apart(k)
         yield from self._released(k)
@@ -441,17 +444,43 @@ class MoreLines(Scans):
     def _sorted_by(self, k: int) -> Iterator[tuple[str, n.Expr]]:
         """The round that an index of an inner loop, or of a set, belongs to, where its test says that."""
         index = self._index(k)
-        inner = {named(self._index(j)) for j in range(len(self.loops)) if k in self._around(j)[:-1]}
-        tests = [(b.test, inner) for s in self.inside[k] if isinstance(s, n.If) for b in s.branches]
+        tests: list[tuple[n.Expr, set[str]]] = []
+        for j in (j for j, loop in enumerate(self.loops) if k in self._around(j)[:-1]):
+            turns = dict(added_up.turning(self.spec, self.loops[j], self._index(j)))
+            for s, given in added_up.in_words_of_head(self.loops[j].body, turns):
+                asked = [b.test for b in s.branches] if isinstance(s, n.If) else []
+                tests += [(line_costs.resolved(test, given), {named(self._index(j))}) for test in asked]
         read = (
             e for s in self.inside[k] for top in walk.own_expressions(s) for e in walk.subexpressions(top)
         )
         tests += [(e.where, {e.index}) for e in read if isinstance(e, n.Gather) and e.where is not None]
         for test, names in tests:
-            if isinstance(test, n.Compare) and test.op == "==" and index in (test.left, test.right):
-                place = test.right if test.left == index else test.left
+            for place in _solved(test, index):
                 inside = {e.ident for e in walk.subexpressions(place) if isinstance(e, n.Name)}
                 yield from ((name, place) for name in sorted(inside & names))
+
+    def _sorted_here(self, k: int) -> Iterator[n.Expr]:
+        """That what a loop inside adds up is the same, unless an answer that moves belongs to the round."""
+        for j in self._around(k)[:-1]:
+            for name, place in self._sorted_by(j):
+                groups = (g for g in self.groups if name == named(self._index(k)))
+                for mark in (f"${w.mark}_{g.names[0]}" for g in groups for w in g.adjacency.ways):
+                    there = n.Compare("==", line_costs.resolved(place, {name: n.Name(mark)}), self._index(j))
+                    for x in self._changed(k):
+                        yield n.Logic("or", (there, n.Compare("==", n.Name(x, True), n.Name(x))))
+
+    def _starts(self, k: int, group: n.Queries) -> Iterator[n.Expr]:
+        """Where the answers start that a round looks at in a loop inside, or by a test there."""
+        found: dict[n.Expr, None] = {}
+        for j in (j for j in range(len(self.loops)) if k in self._around(j)[:-1]):
+            own = named(self._index(j))
+            read = [p for s in self.inside[j] for e in walk.own_expressions(s) for p in walk.subexpressions(e)]
+            for e in read:
+                if isinstance(e, n.Index) and e.base in group.names:
+                    found[line_costs.resolved(e.index, {own: low_of(self.loops[j])})] = None
+                if isinstance(e, n.Compare) and e.op in ("<=", "<") and named(e.right) == own:
+                    found[e.left if e.op == "<=" else n.Binary("+", e.left, ONE)] = None
+        yield from (e for e in found if named(self._index(k)) in walk.names_in(e))
 
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
@@ -479,6 +508,8 @@ class MoreLines(Scans):
                         now = line_costs.resolved(place, {line.index.ident: self._index(k)})
                         now = self._at_head(k, now)
                         yield _sum([_where(replace(self._before(k, mark), right=now)) for mark in marks])
+                    for start in self._starts(k, group):
+                        yield _sum([_where(n.Compare("<", mark, start)) for mark in marks])
                     for name, place in self._sorted_by(k):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])
@@ -534,6 +565,25 @@ class MoreLines(Scans):
                 yield how
             elif not isinstance(how, n.Name):
                 yield ONE
+
+
+def _solved(test: n.Expr, index: n.Expr) -> Iterator[n.Expr]:
+    """The only index, from 0 up to below a modulus if there is one, for which a test holds."""
+    if not isinstance(test, n.Compare) or test.op != "==":
+        return
+    for one, other in ((test.left, test.right), (test.right, test.left)):
+        if one == index:
+            yield other
+        if isinstance(one, n.Binary) and one.op == "%":
+            rest = total(one.left) - total(other)
+            times = rest.parts.get(((index, 1),), Fraction(0))
+            rest = rest - total(index).times(times)
+            modulo = n.Binary("%", rest.expression(), one.right)
+            if index not in walk.subexpressions(rest.expression()) and times == -1:
+                yield modulo
+            if index not in walk.subexpressions(rest.expression()) and times == 1:
+                up = n.Binary("-", one.right, modulo)
+                yield n.Conditional(n.Compare("==", modulo, ZERO), ZERO, up)
 
 
 def _high(loop: n.For) -> n.Expr:
