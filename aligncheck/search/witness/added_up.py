@@ -5,10 +5,10 @@ Nothing here needs to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
@@ -78,7 +78,9 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
         read = {x for e in (term, test) if e is not None for x in walk.names_in(e)}
         if term is None or isinstance(term, n.Number) or first is None or read & (drawn | {*changed}):
             continue
-        yield from _at_marks(spec, n.Name(stmt.name), *(line_costs.resolved(e, known) if e else None for e in (term, test)), n.OverRange(low, index), at)
+        there = None if test is None else line_costs.resolved(test, known)
+        over = n.OverRange(low, index)
+        yield from _at_marks(spec, n.Name(stmt.name), line_costs.resolved(term, known), there, over, at)
         for primes in (frozenset[str](), frozenset(private)):
             parts = [
                 None if e is None else _primed(line_costs.resolved(e, known), primes) for e in (term, test)
@@ -90,16 +92,16 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
 
 
 def _at_marks(
-    spec: n.Mechanism, x: n.Name, term: n.Expr | None, test: n.Expr | None, over: n.OverRange, at: n.Name
+    spec: n.Mechanism, x: n.Name, term: n.Expr, test: n.Expr | None, over: n.OverRange, at: n.Name
 ) -> Iterator[n.Expr]:
     """How far a sum over a range is apart on D': by its terms at the answers that move, if adjacency says
     which. The index of the term of an answer is what the place of the answer is without the rest of it.
     """
     for group in (g for g in spec.inputs if isinstance(g, n.Queries) and g.adjacency.ways):
         names = frozenset(group.names)
-        reads = [e for e in walk.subexpressions(term or ZERO) if isinstance(e, n.Index) and e.base in names]
-        apart = []
-        for way in group.adjacency.ways if reads and term is not None else ():
+        reads = [e for e in walk.subexpressions(term) if isinstance(e, n.Index) and e.base in names]
+        apart = list[n.Expr]()
+        for way in group.adjacency.ways if reads else ():
             rest = total(reads[0].index) - total(at)
             if at.ident in rest.names():
                 return
@@ -111,7 +113,7 @@ def _at_marks(
             apart.append(n.Conditional(n.Logic("and", within), moved, ZERO))
         if apart:
             distance = n.Binary("-", replace(x, primed=True), x)
-            whole = reduce(lambda one, other: n.Binary("+", one, other), apart[1:], apart[0])
+            whole = reduce(partial(n.Binary, "+"), apart)
             yield n.Compare("==", distance, whole)
 
 
@@ -120,10 +122,10 @@ def _short(e: n.Expr) -> n.Expr:
 
 
 def in_words_of_head(
-    body: tuple[n.Stmt, ...], given: dict[str, n.Expr]
+    body: tuple[n.Stmt, ...], known: Mapping[str, n.Expr]
 ) -> Iterator[tuple[n.Stmt, dict[str, n.Expr]]]:
     """The statements of a round, each with what was given a value in the round before."""
-    given = dict(given)
+    given = dict(known)
     for stmt in body:
         yield stmt, given
         changed = {s.name for s in walk.statements_in((stmt,)) if isinstance(s, n.Assign)}
@@ -166,7 +168,9 @@ def value_before(spec: n.Mechanism, loop: n.For | n.While, name: str) -> n.Expr 
         if stmt is loop:
             return known.get(name)
         if isinstance(stmt, n.Assign):
-            value = line_costs.resolved(stmt.value, known) if any(s is stmt for s in spec.body) else stmt.value
+            value = (
+                line_costs.resolved(stmt.value, known) if any(s is stmt for s in spec.body) else stmt.value
+            )
             known.pop(stmt.name, None)
             if is_public(spec, value):
                 known[stmt.name] = total(value).expression()

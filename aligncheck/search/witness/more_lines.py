@@ -474,7 +474,9 @@ class MoreLines(Scans):
         found: dict[n.Expr, None] = {}
         for j in (j for j in range(len(self.loops)) if k in self._around(j)[:-1]):
             own = named(self._index(j))
-            read = [p for s in self.inside[j] for e in walk.own_expressions(s) for p in walk.subexpressions(e)]
+            read = [
+                p for s in self.inside[j] for e in walk.own_expressions(s) for p in walk.subexpressions(e)
+            ]
             for e in read:
                 if isinstance(e, n.Index) and e.base in group.names:
                     found[line_costs.resolved(e.index, {own: low_of(self.loops[j])})] = None
