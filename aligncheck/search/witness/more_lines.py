@@ -306,19 +306,10 @@ class MoreLines(Scans):
         """Bounds of what was paid before a round of a loop: of each line of a draw up to there, how
         often it was on, times what it costs.
         """
-        parts: list[list[n.Expr]] = []
         lines = list(walk.shifts_in(self.spec.align))
-        here = {id(s) for s in self.inside[k]}
-        last = max((at for at, s in enumerate(self.everything) if id(s) in here), default=-1)
-        seen: set[tuple[str, tuple[int, ...]]] = set()
-        for s in self.everything[: last + 1]:
-            if isinstance(s, n.Sample) and (s.name, tuple(self._chain(s))) not in seen:
-                seen.add((s.name, tuple(self._chain(s))))
-                for line in (line for line in lines if line.name == s.name):
-                    parts.append(list(islice(self._paid(line, s, k), MANY)))
-            elif isinstance(s, n.Invoke) and not self._chain(s):
-                parts.append(self._called(s))
-        found = [_sum(each) for each in islice(product(*parts), 4 * MANY)] if all(parts) else []
+        found = [
+            e for last in dict.fromkeys((k, self._around(k)[0])) for e in self._paid_up_to(last, k, lines)
+        ]
         found += self._within_a_round(k, lines)
         if any(list(self._told_to_be(each)) for each in range(len(self.loops))):
             found += self._once_a_round(k, lines)
@@ -326,6 +317,21 @@ class MoreLines(Scans):
             often = self._how_often(lines[0], k)
             found += [_times(how, self.spec.privacy) for how in often if how != self._index(k)]
         return list(dict.fromkeys(found))[:MANY]
+
+    def _paid_up_to(self, last: int, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid before a round of a loop for draws up to the end of this one, or of one around it."""
+        parts: list[list[n.Expr]] = []
+        here = {id(s) for s in self.inside[last]}
+        end = max((at for at, s in enumerate(self.everything) if id(s) in here), default=-1)
+        seen: set[tuple[str, tuple[int, ...]]] = set()
+        for s in self.everything[: end + 1]:
+            if isinstance(s, n.Sample) and (s.name, tuple(self._chain(s))) not in seen:
+                seen.add((s.name, tuple(self._chain(s))))
+                for line in (line for line in lines if line.name == s.name):
+                    parts.append(list(islice(self._paid(line, s, k), MANY)))
+            elif isinstance(s, n.Invoke) and not self._chain(s):
+                parts.append(self._called(s))
+        yield from (_sum(each) for each in islice(product(*parts), MANY if all(parts) else 0))
 
     def _within_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
         """What was paid in rounds of a loop inside another one, where these look at the answer of the outer
@@ -375,7 +381,8 @@ class MoreLines(Scans):
                 for how in self._how_often(line, inner):
                     yield _times(how, self._at_differing(cost, line, how))
             else:
-                yield from (_times(how, cost) for how in self._after(line, inner))
+                often = self._how_often(line, k) if k in chain and line.guard is None else iter(())
+                yield from (_times(how, cost) for how in (*self._after(line, inner), *often))
 
     def _paid_by_parts(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         """What a line costs where a round leaves a part of the budget that it costs by: all rounds cost
