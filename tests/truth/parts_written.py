@@ -459,6 +459,7 @@ def cells(d: Draft) -> None:
     d.inputs["rows"] = "rows : int where rows >= 1"
     d.inputs["columns"] = "columns : int where columns >= 1"
     d.inputs["g"] = f"g : int queries[rows][columns], sensitivity 1, adjacency {way}"
+    d.continuous = d.continuous and way != "l1"  # stairs cost the same for each of many small moves
     noise = d.noise(most, share)
     match d.chance.randrange(5):
         case 0:
