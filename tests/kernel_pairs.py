@@ -3813,6 +3813,20 @@ PAIRS: tuple[Pair, ...] = (
         Witness((drawn("b", "alignment_cost <= eps**2/2"),)),
     ),
     Pair(
+        "a_maximum_of_what_is_told_later",
+        14,
+        spec(
+            *("a ~ Lap(1/eps)", "s = argmax(u[j] for j in u)", "best = max((j if j == s else 0) for j in u)"),
+            "emit w(v = x + a)",
+            align="a += x - x'{}",
+            claim="eps**2/2 zcdp",
+            more="  u : vector where len(u) >= 1\n",
+        ),
+        "",
+        "   when best >= 0 or best < 0",
+        ("acyclic",),
+    ),
+    Pair(
         "half_of_the_square",
         14,
         spec("a ~ {}(1/eps)", "emit w(v = x + a)", align="a += x - x'", claim="eps**2/2 zcdp"),

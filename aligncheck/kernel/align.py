@@ -386,12 +386,13 @@ class Aligner(Sets):
 
     def of_the_past(self, term: Term, place: Span) -> None:
         """What averages over outputs cannot be told by them: where a claim is in δ or ρ a shift is a function
-        of D, D' and draws that were made, none of what is released later. (In maxima that are looked ahead to
-        there is no noise then: it would be drawn later, see `read_draw`.)
+        of D, D' and draws that were made, none of what is released later. (Nor of a maximum that is looked
+        ahead to: with no noise in it, it may still be made of what a selection tells.)
         """
-        if self.averaged and any(isinstance(role, Told) for _, role in self.symbols.leaves(term)):
-            text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
-            raise Reject("acyclic", place, text)
+        for leaf, role in self.symbols.leaves(term) if self.averaged else ():
+            if isinstance(role, Told) or leaf.decl().get_id() in self._looked_ahead():
+                text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
+                raise Reject("acyclic", place, text)
 
     def countable(self, term: Term, place: Span) -> None:
         """Condition v: the alignment is one of countably many, told by the output.
