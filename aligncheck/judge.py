@@ -24,6 +24,7 @@ from aligncheck.search.attempt import Attempt, not_shown, refuse_default, too_ma
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
+from aligncheck.search.witness.found import without
 from aligncheck.search.witness.sift import sifted
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
@@ -153,18 +154,33 @@ class Judge:
         `called` itself and keeps them.
         """
         answer = Rejected("cost", mechanism.span, "nothing was tried")
-        for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
+        for each in witnesses(mechanism, callees):
+            witness = with_sorts(mechanism, each)
             found = sifted(mechanism, witness, self._in_time)
-            said = self._said(mechanism, found) if isinstance(found, Witness) else found
-            if isinstance(said, Accepted) and isinstance(found, Witness):
-                more = promised(mechanism, found) if called else found
-                kept = said if more == found else self._said(mechanism, more)
-                if isinstance(kept, Accepted):
-                    return Verified(mechanism, more, kept), answer
-                return Verified(mechanism, found, said), answer
-            if isinstance(said, Rejected) and answer.condition in ("cost", "support"):
+            if isinstance(found, Rejected):
+                said: Accepted | Rejected = found
+            else:
+                witness, said = self._kept(mechanism, found, called)
+            if isinstance(said, Accepted):
+                return Verified(mechanism, witness, said), answer
+            if answer.condition in ("cost", "support"):
                 answer = said
         return None, answer
+
+    def _kept(
+        self, mechanism: Mechanism, witness: Witness, called: bool
+    ) -> tuple[Witness, Accepted | Rejected]:
+        """What the kernel says of a witness, or of one with promises to callers, or with fewer lines."""
+        more = promised(mechanism, witness) if called else witness
+        if more != witness and isinstance(said := self._said(mechanism, more), Accepted):
+            return more, said
+        said = self._said(mechanism, witness)
+        while isinstance(said, Rejected) and said.line is not None:
+            witness, before = without(witness, {said.line}), witness
+            if witness == before:
+                break
+            said = self._said(mechanism, witness)
+        return witness, said
 
     def _holds(
         self,

@@ -12,12 +12,13 @@ from typing import Any
 
 from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Line
-from aligncheck.kernel.logic import Decider, Fact, Stack, fresh_solver
-from aligncheck.kernel.terms import Term, both
+from aligncheck.kernel.logic import Decider, Fact, Stack, Tries, fresh_solver
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, both
 from aligncheck.search.witness.collect import Arrival, Collected
 
-STEPS, LONG = ((1, 200_000),), ((1, 200_000), (3, 3_000_000))
+STEPS, LONG = ((1, 200_000),), ((1, 1_000_000), (3, 1_000_000))
 """How often instances are made, and how many of Z3's steps one question may take: of many, and of few lines.
+(Of those that are shown in the corpus none takes half of that.)
 """
 OF_AN_EFFORT = 1_000
 """So many of them are one step of an `Effort`."""
@@ -46,6 +47,7 @@ class Sieve(Decider):
     effort: Effort = field(default_factory=Effort)
     whole: bool = False
     _seen: dict[int, tuple[frozenset[Line], frozenset[Line]]] = field(default_factory=dict)
+    _not_from: dict[tuple[Anatomy, Tries, bool], list[frozenset[Fact]]] = field(default_factory=dict)
 
     def add(self, lines: Iterable[Line], one_by_one: bool = False) -> None:
         """Tries more lines, with those that were kept."""
@@ -147,17 +149,19 @@ class Sieve(Decider):
     def proof(
         self, facts: Sequence[Fact], not_so: Term, anew: Sequence[tuple[int, int]]
     ) -> tuple[Sequence[Fact], int] | None:
-        """Gives up where there is a model, unless it is `whole`: more instances may still exclude it."""
+        """Gives up where a solver comes to an end with a model, unless it is `whole`: more instances may
+        still exclude it.
+        """
         before = self.steps
-        proved, model = self._model(facts, not_so)
-        for rounds, limit in () if model is not None and not self.whole else anew:
-            if proved or self.is_over:
+        shown, model = self._model(facts, not_so)
+        proved = True if shown else None if model is None else False
+        for rounds, limit in anew:
+            if proved or self.is_over or (proved is False and not self.whole):
                 break
-            if model is not None and rounds == 1:
-                continue
-            solver = fresh_solver(not_so.ctx, rounds, limit)
-            solver.set(**COUNTED)
-            proved = self._counted(solver, [*map(self.term, facts), not_so]) is True
+            if proved is None or rounds > 1:
+                solver = fresh_solver(not_so.ctx, rounds, limit)
+                solver.set(**COUNTED)
+                proved = self._counted(solver, [*map(self.term, facts), not_so])
         return (facts, self.steps - before) if proved else None
 
     # --- what is enough -------------------------------------------------------------------------------------
@@ -167,7 +171,15 @@ class Sieve(Decider):
         return all(self._shows(self.facts(a, lines), g) for a, g in goals)
 
     def _shows(self, facts: list[Fact], goal: Term) -> bool:
-        return self.follows(facts, goal, anew=self.anew) is not None
+        """Whether a goal follows. What did not from as many facts is not asked again."""
+        known, key = frozenset(facts), (anatomy(goal), tuple(self.anew), self.whole)
+        before = self._not_from.setdefault(key, [])
+        if any(known <= more for more in before):
+            return False
+        shown = self.follows(facts, goal, anew=self.anew) is not None
+        if not shown:
+            before.append(known)
+        return shown
 
     @property
     def claims(self) -> list[tuple[Arrival, Term]]:
