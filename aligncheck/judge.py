@@ -24,8 +24,7 @@ from aligncheck.search.attempt import Attempt, not_shown, refuse_default, too_ma
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
-from aligncheck.search.witness.found import without
-from aligncheck.search.witness.sift import sifted
+from aligncheck.search.witness.found import shown_lines
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
@@ -92,9 +91,11 @@ class Judge:
         claims = (mechanism.claim, *(contract_of(use).mechanism.claim for use in mechanism.uses))
         if not all(isinstance(claim, Pure) for claim in claims):
             try:
-                accepted, rejected = self._composed(mechanism, callees, called)
+                accepted, rejected = self._composed(mechanism, callees, called, effort)
             except OutOfTimeError:
                 return _not_decided(mechanism)
+            except TooManyPathsError as error:
+                raise too_many_paths(mechanism, source, error) from None
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
         tried = Attempt(mechanism, source, effort, self.early and not called)
@@ -106,7 +107,7 @@ class Judge:
             witness, answer = self._decided(mechanism, proposals.tries())
             if isinstance(answer, Rejected) and answer.condition in HELPED:
                 added = mechanism.uses or has_coins(mechanism.body)
-                accepted = self._composed(mechanism, callees, called)[0] if added else None
+                accepted = self._composed(mechanism, callees, called, effort)[0] if added else None
                 if accepted is not None:
                     return accepted
         except OutOfTimeError:
@@ -147,22 +148,17 @@ class Judge:
         return decide(mechanism, witness, self._in_time, accepted)
 
     def _composed(
-        self, mechanism: Mechanism, callees: Mapping[str, Witness], called: bool
+        self, mechanism: Mechanism, callees: Mapping[str, Witness], called: bool, effort: Effort
     ) -> tuple[Verified | None, Rejected]:
         """What the kernel accepts of a mechanism by lines about what is called and how often; or why it does
         not: for another reason than the cost, if there is one. With promises to its callers, if it is
-        `called` itself and keeps them.
+        `called` itself and keeps them. Raises TooManyPathsError.
         """
         answer = Rejected("cost", mechanism.span, "nothing was tried")
-        for each in witnesses(mechanism, callees):
-            witness = with_sorts(mechanism, each)
-            found = sifted(mechanism, witness, self._in_time)
-            if isinstance(found, Rejected):
-                said: Accepted | Rejected = found
-            else:
-                witness, said = self._kept(mechanism, found, called)
+        for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
+            kept, said = self._kept(mechanism, shown_lines(mechanism, witness, effort), called)
             if isinstance(said, Accepted):
-                return Verified(mechanism, witness, said), answer
+                return Verified(mechanism, kept, said), answer
             if answer.condition in ("cost", "support"):
                 answer = said
         return None, answer
@@ -170,17 +166,12 @@ class Judge:
     def _kept(
         self, mechanism: Mechanism, witness: Witness, called: bool
     ) -> tuple[Witness, Accepted | Rejected]:
-        """What the kernel says of a witness, or of one with promises to callers, or with fewer lines."""
+        """What the kernel says of a witness with promises to callers, or, if it does not keep them, of it."""
         more = promised(mechanism, witness) if called else witness
-        if more != witness and isinstance(said := self._said(mechanism, more), Accepted):
+        said = self._said(mechanism, more)
+        if more == witness or isinstance(said, Accepted):
             return more, said
-        said = self._said(mechanism, witness)
-        while isinstance(said, Rejected) and said.line is not None:
-            witness, before = without(witness, {said.line}), witness
-            if witness == before:
-                break
-            said = self._said(mechanism, witness)
-        return witness, said
+        return witness, self._said(mechanism, witness)
 
     def _holds(
         self,

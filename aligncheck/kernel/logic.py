@@ -66,7 +66,6 @@ OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.grob
 SLOWLY = 100
 """Options without what Z3 does not count. Other work with products it does not count either: so a question
 also ends where it makes fewer steps than these in a millisecond; on a machine that is busy it makes hundreds.
-A `Stack` does without most of that; some questions are not decided so, and are asked anew.
 """
 
 
@@ -76,7 +75,7 @@ class Stack:
     """
 
     def __init__(self, ctx: Any) -> None:
-        self.solver = instances(z3.SimpleSolver, ctx, *AT_ONCE, **{"arith.nl.optimize_bounds": False})
+        self.solver = instances(z3.SimpleSolver, ctx, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
     def hold(self, facts: Facts, term: Callable[[Fact], Term]) -> Any:

@@ -18,6 +18,7 @@ from aligncheck.kernel.terms import Term
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import claimed_in
 
 PATHS = 512
 """So many ways through a program are looked at."""
@@ -83,7 +84,7 @@ class Collector(Kernel):
     def discharge(self, path: Path) -> None:
         """Writes down what is asked of lines, and of the claim."""
         goals = {o.line: o.goal for o in path.pending if o.line is not None}
-        ends = {e.span for e in (self.spec.privacy, self.spec.most) if e is not None}
+        ends = {self.spec.claim.span, *(e.span for e in claimed_in(self.spec.claim))}
         claims = tuple(o.goal for o in path.pending if o.condition == "cost" and o.place in ends)
         if goals or claims:
             facts = self._known(f for f in path.facts if f.kind is not Kind.TWIN)

@@ -1,8 +1,8 @@
 """Witnesses for claims in ε and δ, or in ρ, and for those with coins, read off the text of a spec: what calls
 and draws cost, added up.
 
-Nothing here needs to be believed: lines that the kernel does not show are left out (`sift`), and what is left
-is put to the kernel itself.
+Nothing here needs to be believed: lines that the kernel does not show are left out (`shown_lines`), and what
+is left is put to the kernel itself.
 """
 
 from __future__ import annotations
