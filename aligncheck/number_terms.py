@@ -63,7 +63,9 @@ class NumberContext(z3.Context):  # type: ignore[misc]
 
 def wrapped(ast: Any, ctx: Any) -> Any:
     """A term as an object of Python: what the library's function does, which asks Z3 for more."""
-    whole = ctx.whole.get(z3.Z3_get_sort(ctx.ctx, ast).value) if isinstance(ctx, NumberContext) else None
+    whole: Any = None
+    if isinstance(ctx, NumberContext):
+        whole = ctx.whole.get(z3.Z3_get_sort(ctx.ctx, ast).value)
     kind = None if whole is None else z3.Z3_get_ast_kind(ctx.ctx, ast)
     if kind == z3.Z3_APP_AST:
         return NumberTerm(ast, ctx, whole)
