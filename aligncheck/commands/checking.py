@@ -128,7 +128,9 @@ def checking(
         warm_up=_load,
         together=TOGETHER,
     )
-    import aligncheck.verdict  # noqa: F401 - of what results are made: this process and its workers need it
+    # Of what results are made: this process and its workers need it.
+    import aligncheck.meaning.scenario
+    import aligncheck.verdict  # noqa: F401 - else linters drop both
 
     with work as outcomes:
         yield _results(files, iter(outcomes), verbose)
