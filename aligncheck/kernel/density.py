@@ -7,7 +7,7 @@ density, at the point that is drawn, is greater on D than on D'. See docs/kernel
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import z3
 
@@ -15,21 +15,11 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import ABOVE, divided
 from aligncheck.kernel.logic import FEW, Kind
 from aligncheck.kernel.selection import Selecting
-from aligncheck.kernel.sets import Opened
+from aligncheck.kernel.sets import Folded, Opened
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.weights import log_of
-
-
-@dataclass(frozen=True)
-class LogSum:
-    """The logarithm `value` of the sum of exp(body) over a set; `place` is in the set, if anything is."""
-
-    value: Term
-    place: Term
-    over: Opened
 
 
 class Choosing(Selecting):
@@ -37,7 +27,7 @@ class Choosing(Selecting):
 
     def prepare_draws(self) -> None:
         """No sum has been met yet."""
-        self.summed: dict[int, LogSum] = {}
+        self.summed: dict[int, Folded] = {}
         self.log_odds: tuple[list[Term], list[Term]] = ([], [])
 
     # --- logarithms of sums -------------------------------------------------------------------------------
@@ -48,7 +38,7 @@ class Choosing(Selecting):
             raise Reject("hypotheses", g.span, "`logsumexp` in a declaration")
         return self._log_sum(g, scope).value
 
-    def _log_sum(self, g: n.Gather, scope: Scope) -> LogSum:
+    def _log_sum(self, g: n.Gather, scope: Scope) -> Folded:
         if scope.generic:
             raise Reject("language", g.span, "`logsumexp` inside a set")
         found = self.opened(g, scope)
@@ -61,18 +51,12 @@ class Choosing(Selecting):
             self._set_apart(self.summed[id(g)], one, scope.path)
         return one
 
-    def _log_sum_over(self, found: Opened) -> LogSum:
-        """One symbol for each set, however its terms are written."""
+    def _log_sum_over(self, found: Opened) -> Folded:
+        """One symbol for each set, however its terms are written; `place` is in the set, if anything is."""
         within, body = z3.simplify(found.within), z3.simplify(found.body)
+        return self.folded(n.LOG_SUM, replace(found, within=within, body=body))
 
-        def make() -> LogSum:
-            value = self.symbols.constant(n.LOG_SUM, self.symbols.REAL, Defined((within, body)))
-            return LogSum(value, self.index("place"), replace(found, within=within, body=body))
-
-        known: LogSum = self.kept((n.LOG_SUM, anatomy(within), anatomy(body)), make)
-        return known
-
-    def _set_apart(self, one: LogSum, two: LogSum, path: Path) -> None:
+    def _set_apart(self, one: Folded, two: Folded, path: Path) -> None:
         """Let A = ln Σ exp(a_j) over S, which is not empty, and B = ln Σ exp(b_j) over T. Some j of S is not
         in T, or has a_j - b_j >= A - B. (If none has, exp(a_j) < exp(A - B) exp(b_j) for all j of S, all of
         which are in T; so their sum exp(A) is less than exp(A - B) exp(B).)
@@ -99,8 +83,8 @@ class Choosing(Selecting):
             raise Reject("form", stmt.span, "an index is chosen by its weight")
         chosen = self.held(stmt.name, self.symbols.INT)
         costs: list[Term] = []
-        totals: list[LogSum] = []
-        others: list[LogSum] = []
+        totals: list[Folded] = []
+        others: list[Folded] = []
         for scope, kind in zip(self.in_runs(stmt, path), (Kind.RUN, Kind.PRIME), strict=False):
             total = self._log_sum(g, scope)
             totals.append(total)
@@ -122,7 +106,7 @@ class Choosing(Selecting):
         cost = self._of_range(stmt, totals, path) if self.concentrated else costs[0] - costs[1]
         self._drawn(stmt, chosen, cost, path)
 
-    def _of_range(self, stmt: n.Choose, totals: list[LogSum], path: Path) -> Term:
+    def _of_range(self, stmt: n.Choose, totals: list[Folded], path: Path) -> Term:
         """What a choice costs in ρ: w²/8, where w is how far apart a_j - a'_j are for two indices of the set,
         at the most: for the two at which they are greatest and least. The set is the same on D'.
         """
@@ -134,7 +118,7 @@ class Choosing(Selecting):
         greatest, least = (one.body - other.body for one, other in pairs)
         return (greatest - least) * (greatest - least) / 8
 
-    def _rearranged(self, one: LogSum, other: LogSum, path: Path) -> Iterator[bool]:
+    def _rearranged(self, one: Folded, other: Folded, path: Path) -> Iterator[bool]:
         """Whether both sets have the same weights, but that those at two indices have changed places: then
         they have the same sum. The two are a guess, what the index is compared with; that each index has the
         weight of the one in its place is shown for an arbitrary index.

@@ -13,7 +13,7 @@ import z3
 from aligncheck.kernel.align import Aligner
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
-from aligncheck.kernel.sets import Opened
+from aligncheck.kernel.sets import Folded, Opened
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, both, either, implies, same
@@ -114,8 +114,8 @@ class Selecting(Aligner):
             if scope.mode is Mode.ALIGN and not self.symbols.noise_free(found.within):
                 raise Reject("acyclic", g.span, f"the set of `{x}` depends on noise")
             self.exists(g, found, scope)
-            value, place = self.late[x][scope.run], self.late_places[x][scope.run]
-            self.define_extremum(g.function, found, value, place, kind, scope)
+            one = Folded(self.late[x][scope.run], self.late_places[x][scope.run], found)
+            self.define_extremum(g.function, one, kind, scope)
 
     def assign_late(self, x: str, path: Path) -> None:
         """The statement that computes a maximum which the alignment looked ahead to."""

@@ -49,18 +49,14 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
-    """A sum over the indices from `low` up to `high`, by its terms; sums of one range have equal `ends`."""
+class Folded:
+    """What the values of a set come to: a sum, or its logarithm, the greatest or the least. `place` is an
+    index of the set: that of the extremum, of a value that is as small as the sum tells, or any.
+    """
 
     value: Term
-    ends: tuple[object, ...]
-    low: Term
-    high: Term
-    at: Callable[[Term], Term]
-
-    def within(self, i: Term) -> Term:
-        """That an index is in the range."""
-        return both(self.low <= i, i < self.high)
+    place: Term
+    over: Opened
 
 
 class Sets(Evaluator):
@@ -75,7 +71,7 @@ class Sets(Evaluator):
         self.late_places: dict[str, tuple[Term, ...]] = {}
         self.pool: list[Term] = []
         self.taken_at: list[Term] = []
-        self.totals: list[Summed] = []
+        self.totals: dict[tuple[object, ...], list[Folded]] = {}
 
     def another(self, taken: tuple[Term, ...]) -> Term:
         """An arbitrary whole number that is none of those around a place: the index of a set there. No fact
@@ -119,11 +115,11 @@ class Sets(Evaluator):
             raise Reject("language", g.span, text)
         found = self.opened(g, replace(scope, testing=scope.testing or g.function in PLACES))
         if g.function in EXTREMA:
-            value, place = self._extremum_symbols(g.function, found)
+            one = self.folded("greatest" if g.function in GREATEST else "least", found)
             if scope.mode is not Mode.LEVEL:  # where only is asked what it depends on: its terms tell that
                 self.exists(g, found, scope)
-                self.define_extremum(g.function, found, value, place, self.kind(scope), scope)
-            return place if g.function in PLACES else value
+                self.define_extremum(g.function, one, self.kind(scope), scope)
+            return one.place if g.function in PLACES else one.value
         if scope.mode is Mode.LEVEL:
             return self.held(g.function, self.symbols.REAL)
         return self._total(found, scope)
@@ -158,30 +154,28 @@ class Sets(Evaluator):
         inside = {t for term in terms for t in subterms(term)} - {anatomy(j)}
         return tuple(g for g in self.indices if anatomy(g) in inside)
 
-    def _extremum_symbols(self, function: str, found: Opened) -> tuple[Term, Term]:
+    def folded(self, word: str, found: Opened) -> Folded:
         """The symbols of one set: the same for the same set, since its terms say all about it."""
         s, around = self.symbols, self.around(found.j, found.within, found.body)
-        family = "greatest" if function in GREATEST else "least"
         # The index of the set, under one name wherever the set stands; none of the indices around it has it.
-        found = found.at(self.another(around))
-        key = (family, *map(anatomy, (found.within, found.body, *around)))
-        domain, role = tuple(s.INT for _ in around), Defined((found.within, found.body))
-        value = self.kept(("value", *key), lambda: s.function(family, domain, s.REAL, role))(*around)
+        named = found.at(self.another(around))
+        key = (word, *map(anatomy, (named.within, named.body, *around)))
+        domain, role = tuple(s.INT for _ in around), Defined((named.within, named.body))
+        value = self.kept(("value", *key), lambda: s.function(word, domain, s.REAL, role))(*around)
         place = self.kept(("place", *key), lambda: s.function("place", domain, s.INT, role))(*around)
         if not around and not any(same(place, other) for other in self.taken_at):
             self.taken_at.append(place)
-        return value, place
+        return Folded(value, place, found)
 
-    def define_extremum(
-        self, function: str, found: Opened, value: Term, place: Term, kind: Kind, scope: Scope
-    ) -> None:
+    def define_extremum(self, function: str, one: Folded, kind: Kind, scope: Scope) -> None:
         """What holds of an extremum of a set that is not empty: it is taken, at the least such index, and
         never exceeded.
         """
-        there, j, body = found.at(place), found.j, found.body
-        beyond = body <= value if function in GREATEST else body >= value
-        self.state(kind, scope, both(there.within, there.body == value))
-        self.state(kind, scope, implies(found.within, both(beyond, implies(j < place, body != value))), j)
+        there, j, body = one.over.at(one.place), one.over.j, one.over.body
+        beyond = body <= one.value if function in GREATEST else body >= one.value
+        self.state(kind, scope, both(there.within, there.body == one.value))
+        first = implies(j < one.place, body != one.value)
+        self.state(kind, scope, implies(one.over.within, both(beyond, first)), j)
 
     # --- sums ---------------------------------------------------------------------------------------------
 
@@ -207,18 +201,17 @@ class Sets(Evaluator):
             role = Defined((term, low, high, *more))
             return s.function("somewhere", tuple(s.INT for _ in around), s.INT, role)(*around)
 
-        ends = tuple(map(anatomy, (low, high, *around)))
-        one, least = Summed(value, ends, low, high, lambda i: z3.substitute(term, (j, i))), place()
-        such = both(one.within(least), one.at(least) <= 0, either(value >= 0, one.at(least) < 0))
+        one = Folded(value, place(), replace(found, within=both(low <= j, j < high), body=term))
+        least = one.over.at(one.place)
+        such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
         path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
-        known = [other for other in self.totals if other.ends == ends]
-        if not any(same(other.value, value) for other in known):
-            self.totals.append(one)
-        for other in known:
-            if not same(other.value, value):
-                places = [place(other.at(j)) for _ in range(4 + len(self.sizes))]
-                for formula in self._apart(one, other, places):
-                    path.fact(Kind.RUN, formula, variables)
+        known = self.totals.setdefault(tuple(map(anatomy, (low, high, *around))), [])
+        others = [other for other in known if not same(other.value, value)]
+        for other in others:
+            places = [place(other.over.at(j).body) for _ in range(4 + len(self.sizes))]
+            for formula in self._apart(one, other, places):
+                path.fact(Kind.RUN, formula, variables)
+        known += [one] * (len(others) == len(known))
         return real(value)
 
     @property
@@ -226,25 +219,26 @@ class Sets(Evaluator):
         """For lists whose answers move by so much in all, how far those below an index do."""
         return {x: self.moved[own("moved", x)] for x in self.lists if own("moved", x) in self.moved}
 
-    def _apart(self, one: Summed, other: Summed, places: list[Term]) -> Iterator[Term]:
+    def _apart(self, one: Folded, other: Folded, places: list[Term]) -> Iterator[Term]:
         """Two sums over one range are apart by what their terms are apart at the places where they are: none,
         one, two, or three and more. And by no more than the range's length times what one of the terms is
         apart; and than the answers of a list in the range move in all, unless the terms do further at one of
         them, which need not be one for all lists. Only what adjacency may need is said.
         """
-        apart, steps = one.value - other.value, [one.at(p) - other.at(p) for p in places]
+        apart, low, high = one.value - other.value, one.over.low, one.over.high
+        here = [one.over.at(p) for p in places]
+        steps = [at.body - other.over.at(at.j).body for at in here]
         known, so_far = apart == 0, self.symbols.none
-        for k, (p, step) in enumerate(zip(places[:3], steps, strict=False)):
-            yield either(known, both(one.within(p), step != 0, *(p != q for q in places[:k])))
+        for k, (at, step) in enumerate(zip(here[:3], steps, strict=False)):
+            yield either(known, both(at.within, step != 0, *(at.j != q for q in places[:k])))
             so_far = so_far + step
             known = either(known, apart == so_far)
         far, most, *further = (absolute(x) for x in (apart, *steps[3:]))
         ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
         if any(not way.ways and not way.in_all for way in ways):
-            often = far <= (one.high - one.low) * most
-            yield either(apart == 0, both(one.within(places[3]), often))
-        for (x, moved), p, step in zip(self.sizes.items(), places[4:], further, strict=True):
+            yield either(apart == 0, both(here[3].within, far <= (high - low) * most))
+        for (x, moved), at, step in zip(self.sizes.items(), here[4:], further, strict=True):
             on_d, on_other, _ = self.lists[x]
-            inside = both(one.low >= 0, one.low <= one.high, one.high <= self.lengths[x])
-            beyond = both(one.within(p), step > absolute(real(on_other(p)) - real(on_d(p))))
-            yield implies(inside, either(far <= moved(one.high) - moved(one.low), beyond))
+            inside = both(low >= 0, low <= high, high <= self.lengths[x])
+            beyond = both(at.within, step > absolute(real(on_other(at.j)) - real(on_d(at.j))))
+            yield implies(inside, either(far <= moved(high) - moved(low), beyond))
