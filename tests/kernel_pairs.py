@@ -595,7 +595,69 @@ def _told(right: str, wrong: str) -> Pair:
     return Pair(f"{right}, not {wrong}", 4, text, right, wrong, ("output",))
 
 
+_LENGTHS = "  k : int where k >= 1\n  m : int where m >= 1\n"
+IN_ROWS = Witness(
+    (
+        loop(
+            "alignment_cost <= eps/k*r",
+            early="$records == r;$drawn_eta == r*m;$dense_eta",
+            later="r >= k or out[$records] is done",
+        ),
+        loop(
+            "alignment_cost <= $head_0_alignment_cost + (eps/k if out[$records].v < j else 0)",
+            early="$drawn_eta == r*m + j;$dense_eta",
+            later="out[$records] is done",
+        ),
+    ),
+    costs=(expression("eps/k"),),
+)
+"""A witness for `_in_rows`."""
+
+
+def _in_rows(
+    body: str = "q[j] + eta[r*m + j]",
+    scale: str = "2*k/eps",
+    shift: str = "1 + q[i % m] - q'[i % m]",
+    row: str = "floor(i/m)",
+) -> str:
+    """Rounds that draw m numbers each, and release which of m answers is the greatest with these."""
+    drawn = ("for r in range(k):", "  for j in range(m):", f"    eta[r*m + j] ~ Lap({scale})")
+    chosen = (f"  w = argmax({body} for j in range(m))", "  emit done(v = w)")
+    align = f"eta[i] += {shift} when out[{row}].v == i % m"
+    return spec(*drawn, *chosen, align=align, more=_LENGTHS, where=" and len(q) >= m")
+
+
+def _by_rounds(number: str) -> str:
+    """An answer that is released if the row of a number is not that of the round."""
+    released = f"  emit done(v = x if floor(({number})/m) != r else 0)"
+    return spec("for r in range(k):", released, more=_LENGTHS)
+
+
 PAIRS: tuple[Pair, ...] = (
+    Pair("a_row_of_this_round", 7, _in_rows("q[j] + eta[{} + j]"), "r*m", "r*m + m", ("defined",), IN_ROWS),
+    Pair("a_row_by_a_record", 7, _in_rows(row="floor(i/m) + {}"), "0", "1", ("defined",), IN_ROWS),
+    Pair("a_row_that_costs_twice", 7, _in_rows(scale="{}*k/eps"), "2", "1", ("cost",), IN_ROWS),
+    Pair("a_row_that_moves_twice", 7, _in_rows("{}*q[j] + eta[r*m + j]"), "1", "2", ("output",), IN_ROWS),
+    Pair(
+        "a_row_that_moves_too_little",
+        7,
+        _in_rows(shift="{} + q[i % m] - q'[i % m]"),
+        "1",
+        "0",
+        ("output",),
+        IN_ROWS,
+    ),
+    Pair("a_row_without_answers", 7, _in_rows("{}*j + eta[r*m + j]"), "1", "x", ("output",), IN_ROWS),
+    Pair("the_row_above", 7, _by_rounds("r*m + {}"), "m - 1", "m", ("output",)),
+    Pair("the_row_below", 7, _by_rounds("r*m + {}"), "0", "0 - 1", ("output",)),
+    Pair(
+        "a_quotient_by_what_is_negative",
+        7,
+        spec("emit done(v = x if floor(len(q)/m)*m > len(q) else 0)", more="  m : int where {}\n"),
+        "m >= 1",
+        "m < 0",
+        ("output",),
+    ),
     Pair(
         "no_whole_number_in_a_range",
         4,

@@ -119,11 +119,9 @@ class Kernel(Inputs):
 
     def _start(self, path: Path) -> None:
         s = self.symbols
-        path.ghosts = {RECORDS: s.zero, "alignment_cost": s.none, DELTA: s.none}
+        path.ghosts = dict.fromkeys(self.out.counts, s.zero) | {"alignment_cost": s.none, DELTA: s.none}
         for x in self.noise:
             path.ghosts |= {own("drawn", x): s.zero, own("least", x): s.zero, own("dense", x): s.true}
-        for tag in self.out.tags:
-            path.ghosts[own("count", tag)] = s.zero
         path.fact(Kind.TOLD, self.out.length >= 0)
         self.owe(path, self.later(self.witness.promises, path, self.spec.span))
 
@@ -200,11 +198,10 @@ class Kernel(Inputs):
             scope = self.scope(Mode.CLAUSE, path, self.spec.span)
             goal = path.ghosts[RECORDS] == self.whole_number(self.witness.length, scope)
             self.prove(path, "output", self.spec.span, "how many records there are", goal)
-        for name in (RECORDS, *(own("count", tag) for tag in self.out.tags)):
+        for name in self.out.counts:
             self.emitted(self.spec, name, path.ghosts[name], path)
-        path.fact(Kind.TOLD, self.out.length == path.ghosts[RECORDS])
-        for tag in self.out.tags:
-            path.fact(Kind.TOLD, self.out.counts[tag] == path.ghosts[own("count", tag)])
+        for name, many in self.out.counts.items():
+            path.fact(Kind.TOLD, many == path.ghosts[name])
         self.pay(path, 0)
         cost, limit = path.ghosts["alignment_cost"], self._limit(path)
         path.oblige("cost", self.spec.claim.span, "the cost is within the claim", cost <= limit)

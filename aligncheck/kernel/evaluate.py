@@ -33,6 +33,7 @@ OPERATIONS = {"+": add, "-": sub, "*": mul}
 COMPARISONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 """No tree has other operators: see `form`."""
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
+QUOTIENT, NAMED = "whole quotient", "the index"
 ABOVE = "ln of the chance of a logistic number to be above 0"
 OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 """Who speaks of complete runs on D and on D', and may read either, the output, and what is computed later."""
@@ -286,8 +287,8 @@ class Evaluator(World):
         records = self.out if claimed else self._records(e, of, scope)
         if tag is None:
             return records.length
-        if tag in records.counts:
-            return records.counts[tag]
+        if (counted := own("count", tag)) in records.counts:
+            return records.counts[counted]
         zero, one = (n.Number(Fraction(x), span=e.span) for x in (0, 1))
         is_tag = n.Conditional(n.OutIs(n.Name(own("at")), tag, of), one, zero, span=e.span)
         over = n.OverRange(zero, n.Call("len", (n.Name(of),), span=e.span), span=e.span)
@@ -309,9 +310,7 @@ class Evaluator(World):
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
-            for t in self.apart:  # which may be the quotient: then what is left is the remainder
-                self._always(scope, implies(both(t * y <= x, x < t * y + y), x % y == x - t * y))
-            return x % y
+            return x % y if z3.is_int_value(y) else x - y * self._quotient(x, y, scope)
         return OPERATIONS[op](*alike(x, y))
 
     def _compare(self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, scope: Scope) -> Term:
@@ -356,7 +355,7 @@ class Evaluator(World):
                 self.demand(scope, low <= high, "the bounds of clip are in order")
                 return z3.If(x < low, low, z3.If(x > high, high, x))
             case "floor", [x]:
-                return x if z3.is_int(x) else floor(x)
+                return x if z3.is_int(x) else self._floor(x, scope)
             case "sqrt", [x]:
                 self.demand(scope, x >= 0, "a root of no negative number")
                 root = self.rules[ROOT](real(x))
@@ -372,6 +371,36 @@ class Evaluator(World):
                 return value
             case _:
                 raise Reject("form", e.span, f"`{f}` is no function of {len(args)} numbers")
+
+    def whole_rule(self, name: str, *args: Term) -> Term:
+        """A fixed function of whole numbers."""
+        if name not in self.rules:
+            domain = (self.symbols.INT,) * len(args)
+            self.rules[name] = self.symbols.function(name, domain, self.symbols.INT, Rule())
+        return self.rules[name](*args)
+
+    def _floor(self, x: Term, scope: Scope) -> Term:
+        """The whole number below; of a quotient of whole numbers the one that `%` speaks of."""
+        parts = [t.arg(0) for t in x.children() if z3.is_to_real(t)]
+        parts += [t.arg(1).arg(0) for t in x.children() if z3.is_div(t) and z3.is_to_real(t.arg(1))]
+        if len(parts) == 2 and same(x, divided(real(parts[0]), real(parts[1]))):
+            return self._quotient(parts[0], parts[1], scope)
+        return floor(x)
+
+    def _quotient(self, x: Term, y: Term, scope: Scope) -> Term:
+        """The floor of x/y: where y is positive, the whole number k with k*y <= x < k*y + y."""
+        k = self.whole_rule(QUOTIENT, x, y)
+        self._always(scope, implies(y > 0, both(k * y <= x, x < k * y + y)))
+        self.moduli[anatomy(y)] = y
+        for t in self.quotients:
+            self.may_be_quotient(t, y, scope.path)
+        return k
+
+    def may_be_quotient(self, t: Term, y: Term, path: Path) -> None:
+        """What the quotient by y is where it is t."""
+        x = self.kept((QUOTIENT,), lambda: self.index("x"))
+        there = both(t * y <= x, x < t * y + y)
+        path.fact(Kind.RUN, implies(there, self.whole_rule(QUOTIENT, x, y) == t), tuple(self.indices))
 
     def log(self, x: Term) -> Term:
         """ln |x| of an x that is not 0: by its factors, and of exp(y) it is y."""

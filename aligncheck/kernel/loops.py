@@ -60,6 +60,9 @@ class Looping(Calling):
             i = self.held(brought[0], self.symbols.INT)
             here[brought[0]] = (i,) * len(self.runs)
             path.fact(Kind.RUN, both(low <= i, either(i <= high, i == low)))
+            self.quotients.append(i)
+            for y in self.moduli.values():
+                self.may_be_quotient(i, y, path)
         path.values.update(here)
         self.assume(stmt, hints, path)
         paid = len(path.owed)

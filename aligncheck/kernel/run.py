@@ -15,7 +15,7 @@ import z3
 
 from aligncheck.kernel.align import Rate
 from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.density import Choosing
+from aligncheck.kernel.choosing import Choosing
 from aligncheck.kernel.evaluate import EXP, divided
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
@@ -122,7 +122,7 @@ class Runner(Choosing):
         path.ghosts[RECORDS] = at + 1
         counted = own("count", stmt.tag)
         path.ghosts[counted] = path.ghosts[counted] + 1
-        path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[stmt.tag])
+        path.fact(Kind.TOLD, path.ghosts[counted] <= self.out.counts[counted])
 
     def emitted(self, stmt: n.Node, name: str, value: Term, path: Path) -> None:
         """That a number in a record, or a number of records, is within the bounds that callers may use."""

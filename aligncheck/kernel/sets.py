@@ -14,9 +14,9 @@ from typing import Any
 import z3
 
 from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.evaluate import Evaluator
+from aligncheck.kernel.evaluate import NAMED, Evaluator
 from aligncheck.kernel.logic import Kind
-from aligncheck.kernel.state import Mode, Scope
+from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
 from aligncheck.kernel.witness import own
@@ -104,7 +104,19 @@ class Sets(Evaluator):
             chosen = self.truth(g.where, replace(scope.under(within), testing=True))
             within = both(within, chosen)
         body = (self.number if number else self.value)(g.body, scope.under(within))
-        return Opened(j, within, real(body) if number else body, low, high, chosen)
+        found = Opened(j, within, real(body) if number else body, low, high, chosen)
+        return self._named(found, scope.path) if g.function in (*EXTREMA, *n.SELECTING) else found
+
+    def _named(self, found: Opened, path: Path) -> Opened:
+        """The set with another name for its index where no symbol is applied to that itself, as in `eta[r*n +
+        j]`: what is known for all indices is used at those that have such a name (see `Decider`).
+        """
+        j, inside = anatomy(found.j), [*subterms(found.within), *subterms(found.body)]
+        if j not in subterms(found.body) or any(t.symbol and j in t.parts for t in inside):
+            return found
+        name = self.whole_rule(NAMED, found.j)
+        path.fact(Kind.RUN, name == found.j, (found.j,))
+        return replace(found.at(name), j=found.j)
 
     def gathered(self, g: n.Gather, scope: Scope) -> Term:
         """The value of a set expression."""

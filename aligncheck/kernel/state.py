@@ -58,7 +58,7 @@ class Obligation:
 @dataclass(frozen=True, slots=True)
 class RecordList:
     """What is released in all, or by the last execution of a call: how many records, their tags (by number)
-    and fields, which tags have a field, and how many records have a tag, where that is kept.
+    and fields, which tags have a field, and how many records there are and have a tag, where that is kept.
     """
 
     length: Term

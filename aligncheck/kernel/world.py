@@ -14,8 +14,8 @@ from aligncheck.kernel.answer import Line, Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Role, Rule, Symbols, Told
-from aligncheck.kernel.terms import Term, implies
-from aligncheck.kernel.witness import Witness, own
+from aligncheck.kernel.terms import Anatomy, Term, implies
+from aligncheck.kernel.witness import RECORDS, Witness, own
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.families import Family
 from aligncheck.language.source import Span
@@ -82,7 +82,8 @@ class World:
     settled: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
-    apart: list[Term] = field(default_factory=list)
+    quotients: list[Term] = field(default_factory=list)
+    moduli: dict[Anatomy, Term] = field(default_factory=dict)
     made: dict[tuple[object, ...], Any] = field(default_factory=dict)
     runs: tuple[int, ...] = (0, 1)
 
@@ -211,8 +212,8 @@ class World:
         kept = {f.name: self.sorts.get(own("field", f.name)) for e in _emits(self.spec) for f in e.fields}
         sorts = {name: self.sort(sort) for name, sort in kept.items() if sort is not None}
         made = self.records("out", self.spec, sorts, lambda sort: Told(sort == s.REAL))
-        counts = {t: s.constant(f"out.count({t})", s.INT, Told(False)) for t in made.tags}
-        return replace(made, counts=counts)
+        counts = {own("count", t): s.constant(f"out.count({t})", s.INT, Told(False)) for t in made.tags}
+        return replace(made, counts={RECORDS: made.length} | counts)
 
     def records(
         self, name: str, spec: n.Mechanism, sorts: dict[str, Any], role: Callable[[Any], Role]

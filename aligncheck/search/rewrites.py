@@ -44,8 +44,10 @@ REWRITES = {
 _CHOICES = ("argmax", "argmin")
 
 SELECTION = (
-    "a selection in a loop has no rule: put it, with the noise that it reads, into a spec of its own, and "
-    'call that in the loop: `use noisy_max from "noisy_max.dp"`'
+    "a selection in a round is proved where the round draws its own noise, `eta[r*n + j]`, releases the "
+    "index, and the line asks for it: `eta[i] += … when out[floor(i/n)].value == i % n`; else put it, with "
+    "the noise that it reads, into a spec of its own, and call that in the loop: `use noisy_max from "
+    '"noisy_max.dp"`'
 )
 
 

@@ -11,7 +11,6 @@ import pytest
 import aligncheck.kernel
 from aligncheck.judge import judge
 from aligncheck.language.check import check
-from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.rewrites import REWRITES, SELECTION, rewrite_for
@@ -122,18 +121,17 @@ def test_every_refusal_of_the_kernel_has_a_rewrite() -> None:
                     assert rewrite_for(reason) is not None, reason
 
 
-def test_a_selection_in_a_loop_is_told_to_be_called() -> None:
+def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     noise = "  for j in range(len(q)):\n    xi[j] ~ Lap(2/eps)\n"
+    chosen = "    w = argmax(q[j] + xi[{}] for j in q)\n    emit a(v = w)\nalign\n  "
     found = judged(
-        f"{HEAD}{noise}  for i in range(3):\n    w = argmax(q[j] + xi[j] for j in q)\n    emit a(v = w)\n"
-        "align\n  xi[j] += 1 + q[j] - q'[j] when out is a and out[0].v == j\n"
+        f"{HEAD}{noise}  for i in range(3):\n{chosen.format('j')}xi[j] += 1 + q[j] - q'[j] "
+        "when out is a and out[0].v == j\n"
     )
     assert isinstance(found, Unknown)
     assert found.help == SELECTION
-    inside = noise.replace("  for", "    for").replace("    xi[j]", "      xi[i*len(q) + j]")
-    with pytest.raises(SpecError) as caught:
-        judged(
-            f"{HEAD}  for i in range(3):\n{inside}    w = argmax(q[j] + xi[i*len(q) + j] for j in q)\n"
-            "    emit a(v = w)\n"
-        )
-    assert "spec of its own" in (caught.value.diagnostic.help or "")
+    inside = noise.replace("  for", "    for").replace("    xi[j]", "      xi[i*n + j]").replace("2/", "6/")
+    moved = "xi[i] += 1 + q[i % len(q)] - q'[i % len(q)] when out[floor(i/len(q))].v == i % len(q)\n"
+    program = f"{HEAD}  n = len(q)\n  for i in range(3):\n{inside}{chosen.format('i*n + j')}{moved}"
+    found = judged(program)
+    assert isinstance(found, Verified), found

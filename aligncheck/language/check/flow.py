@@ -57,7 +57,7 @@ class ProgramFlow:
         self._symbols = reader.symbols
         self._indexed = frozenset(name for name in self._symbols.noise if self._symbols.is_indexed(name))
         self._loops: list[_Loop] = []
-        self._drawing: list[frozenset[str]] = []
+        self._around: list[tuple[frozenset[str], frozenset[str]]] = []
         self.at_draws: dict[str, list[frozenset[str]]] = {}
 
     def check(self, body: tuple[n.Stmt, ...]) -> None:
@@ -138,10 +138,10 @@ class ProgramFlow:
     def _while(self, loop: n.While, state: _State) -> _Point:
         around = self._any_round(state, loop)
         local = self._loops[-1].local if self._loops else frozenset()
-        self._drawing.append(_drawn_in(loop))
+        self._around.append((_drawn_in(loop), _telling(loop)))
         self._read(loop.test, around)
         breaks = self._rounds(loop, around, around, _Loop(frozenset(), local, []))
-        self._drawing.pop()
+        self._around.pop()
         endless = loop.test == n.Boolean(True)
         return self._joined([*breaks, None if endless else around])
 
@@ -169,9 +169,9 @@ class ProgramFlow:
         for name in sorted(names):
             inside = inside.with_name(name)
         at_head = replace(around, assigned=around.assigned | index)
-        self._drawing.append(_drawn_in(loop))
+        self._around.append((_drawn_in(loop), _telling(loop)))
         breaks = self._rounds(loop, at_head, inside, _Loop(names, self._told_apart(loop, names), []))
-        self._drawing.pop()
+        self._around.pop()
         return self._joined([around, *breaks])
 
     def _rounds(self, loop: n.For | n.While, at_head: _State, inside: _State, level: _Loop) -> list[_State]:
@@ -239,8 +239,10 @@ class ProgramFlow:
 
     def _place(self, state: _State) -> Place:
         local = self._loops[-1].local if self._loops else frozenset()
-        drawing = frozenset[str]().union(*self._drawing)
-        return Place("here", assigned=state.assigned, drawn=state.drawn, local=local, drawing=drawing)
+        drawing, telling = (frozenset[str]().union(*(each[at] for each in self._around)) for at in (0, 1))
+        return Place(
+            "here", assigned=state.assigned, drawn=state.drawn, local=local, drawing=drawing, telling=telling
+        )
 
     def _read(self, expr: n.Expr, state: _State) -> None:
         self._reader.read(expr, self._place(state))
@@ -263,6 +265,13 @@ def _drawn_in(loop: n.For | n.While) -> frozenset[str]:
         for each in statements_in(loop.body)
         if isinstance(each, n.Sample) and each.index is not None
     )
+
+
+def _telling(loop: n.For | n.While) -> frozenset[str]:
+    """What tells a round of a loop from others: its index, and the variables that it changes."""
+    index = loop.index if isinstance(loop, n.For) else None
+    changed = {each.name for each in statements_in(loop.body) if isinstance(each, n.Assign)}
+    return frozenset(changed if index is None else {index, *changed})
 
 
 class AlignmentNames:

@@ -53,9 +53,9 @@ class Place:
     path); None where the program's names mean nothing. `drawn` are the draws with an index that every path
     has made, `local` those whose index tells which round of the innermost loop makes them. `own` is the
     draw whose arguments are read. `binders` are index names that the place itself brings, `gathered` those
-    of them that sets bring. `drawing` is the noise that loops around the place are still drawing. `primes`,
-    `output` and `cost` admit `x'`, `out` and the alignment's cost. `point` is where the expression is
-    evaluated, if that is not where it stands.
+    of them that sets bring. `drawing` is the noise that loops around the place are still drawing, `telling`
+    what tells their rounds apart. `primes`, `output` and `cost` admit `x'`, `out` and the alignment's cost.
+    `point` is where the expression is evaluated, if that is not where it stands.
     """
 
     where: str
@@ -65,6 +65,7 @@ class Place:
     local: frozenset[n.Expr] = frozenset()
     own: n.Expr | None = None
     drawing: frozenset[str] = frozenset()
+    telling: frozenset[str] = frozenset()
     binders: frozenset[str] = frozenset()
     gathered: frozenset[str] = frozenset()
     primes: bool = False
@@ -433,14 +434,14 @@ class Reader:
                 related=(first,),
                 help=self._of_itself() if draw == place.own else "draw it on every path that leads here",
             )
-        if base in place.drawing and of_set:
+        if base in place.drawing and of_set and not (names_in(expr.index) - place.gathered) & place.telling:
             self.fail(
                 "maybe-unassigned",
                 f"the loop around this set is still drawing `{base}`",
                 expr.span,
                 related=(first,),
-                help="put the set after the loop; a selection in each round, with the noise that it reads, "
-                'is a spec of its own that the loop calls: `use noisy_max from "noisy_max.dp"`',
+                help="put the set after the loop; in each round it reads what was drawn by then, as in "
+                f"`{base}[r*n + j]`, drawn by a loop inside the round, or over `range(0, i + 1)`",
             )
 
     # --- sets of indices and selections ---
@@ -459,6 +460,8 @@ class Reader:
             case n.OverRange(low, high):
                 self.read(low, place)
                 self.read(high, place)
+                if (names_in(low) | names_in(high)) & place.telling:
+                    inside = replace(inside, drawing=frozenset())
         self._about_entries(gather)
         self.read(gather.body, inside)
         if gather.where is not None:

@@ -105,8 +105,11 @@ class MoreLines(Scans):
                         yield n.Compare("<=", test.left, n.Binary("+", test.right, step))
         for s in inside:
             if isinstance(s, n.Sample) and s.index is not None:
+                drawn = n.Name(f"$drawn_{s.name}")
                 reached = self._at_head(k, self._reached(s, s.index, k))
-                yield n.Compare("<=", n.Name(f"$drawn_{s.name}"), reached)
+                yield n.Compare("<=", drawn, reached)
+                if len(self._chain(s)) > 1:
+                    yield n.Compare("==", drawn, reached)
                 yield n.Name(f"$dense_{s.name}")
         yield from self._left_at(k)
         yield from self._records(k)
@@ -254,6 +257,7 @@ class MoreLines(Scans):
         """What the output has from here on: nothing where a flag is up."""
         for up in self.flags(k):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
+        yield from self._to_be_left(k)
         chosen = dict.fromkeys(e for line in walk.shifts_in(self.spec.align) for e in chosen_by(line))
         keeps = isinstance(self.loops[k], n.While) or self._truths(k)
         for place in chosen if keeps and any(tells_output(e) for e in chosen) else ():
@@ -290,6 +294,16 @@ class MoreLines(Scans):
             yield not_before
             yield from where_a_flag_is(self._truths(k), not_before)
 
+    def _to_be_left(self, k: int) -> Iterator[n.Expr]:
+        """That a round leaves a record, where each round of a loop around draws several and leaves one."""
+        outer = self._around(k)[0]
+        loop, emits = self.loops[outer], [s for s in self.inside[outer] if isinstance(s, n.Emit)]
+        rows = any(isinstance(s, n.Sample) and len(self._chain(s)) > 1 for s in self.inside[outer])
+        if rows and len(emits) == 1 and emits[0] in loop.body and isinstance(loop, n.For):
+            there = n.OutIs(RECORDS, emits[0].tag)
+            over = n.Compare(">=", self._index(k), _high(loop))
+            yield n.Logic("or", (over, there)) if k == outer else there
+
     def _told_to_be(self, k: int) -> Iterator[tuple[n.Expr, n.OutField, n.Name]]:
         """Whether a record tells a variable that the loop changes, as a guard asks; and that it is there."""
         for line in walk.shifts_in(self.spec.align):
@@ -307,7 +321,8 @@ class MoreLines(Scans):
         often it was on, times what it costs.
         """
         lines = list(walk.shifts_in(self.spec.align))
-        found = [
+        found = list(self._by_rows(k, lines))
+        found += [
             e for last in dict.fromkeys((k, self._around(k)[0])) for e in self._paid_up_to(last, k, lines)
         ]
         found += self._within_a_round(k, lines)
@@ -348,6 +363,30 @@ class MoreLines(Scans):
                     for cost in self._unit(line, s):
                         paid = _times(now, n.Binary("*", cost, self._index(k)))
                         yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
+
+    def _by_rows(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid where each round of a loop draws several, in loops of its own, of which one is moved
+        that its record tells; and others, which are moved for themselves.
+        """
+        outer, *inner = self._around(k)
+        paid: list[n.Expr] = []
+        tells = False
+        body = list(self.loops[outer].body)
+        here = next((at for at, s in enumerate(body) if inner and s is self.loops[inner[-1]]), len(body))
+        for at, stmt in enumerate(body[: here + 1]):
+            for s in (s for s in walk.statements_in((stmt,)) if isinstance(s, n.Sample)):
+                for line in (line for line in lines if line.name == s.name):
+                    told = list(_told_by(line)) if stmt is not s else []
+                    cost = next(self._unit(line, s), None)
+                    if cost is None or (stmt is not s and not told):
+                        return
+                    tells |= bool(told)
+                    passed = (n.Compare("<", replace(e, index=RECORDS), self._index(k)) for e in told)
+                    paid += [n.Conditional(e, cost, ZERO) for e in passed] if at == here else [cost]
+        if tells and not inner:
+            yield _times(self._index(k), _sum(paid))
+        elif tells:
+            yield _sum((n.Name(f"$head_{outer}_alignment_cost"), *paid))
 
     def _once_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
         """What was paid where each line costs once in a round: of a loop inside once its flag is up."""
@@ -593,6 +632,13 @@ def _solved(test: n.Expr, index: n.Expr) -> Iterator[n.Expr]:
             if index not in walk.subexpressions(rest.expression()) and times == 1:
                 up = n.Binary("-", one.right, modulo)
                 yield n.Conditional(n.Compare("==", modulo, ZERO), ZERO, up)
+
+
+def _told_by(line: n.Shift) -> Iterator[n.OutField]:
+    """The fields of records that a guard compares with something."""
+    for part in walk.subexpressions(line.guard) if line.guard is not None else ():
+        if isinstance(part, n.Compare) and part.op == "==":
+            yield from (e for e in (part.left, part.right) if isinstance(e, n.OutField))
 
 
 def _high(loop: n.For) -> n.Expr:
