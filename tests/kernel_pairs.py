@@ -4920,6 +4920,92 @@ PAIRS: tuple[Pair, ...] = (
         "w",
         ("defined",),
     ),
+    Pair(
+        "an_image_of_a_list_beyond_its_end",
+        10,
+        spec(*("eta ~ Lap(1/eps)", "emit done"), align="eta += 0*q'[{}]"),
+        "0",
+        "5",
+        ("defined",),
+        Witness(route="injective"),
+    ),
+    Pair(
+        "a_claim_by_the_records_of_a_tag",
+        4,
+        spec(
+            *("eta[0] ~ Lap(1/eps)", "eta[1] ~ Lap(1/eps)", "emit w(v = x + eta[0])"),
+            "emit {}(v = x + eta[1])",
+            claim="eps*out.count(w) at most 2*eps",
+            align="eta[i] += x - x'",
+        ),
+        "w",
+        "u",
+        ("cost",),
+    ),
+    Pair(
+        "told_by_a_record",
+        4,
+        spec(
+            *("eta ~ Lap(1/eps)", "emit a(t = eps)", "emit done(v = x + eta)"),
+            align="eta += x - x' if out[0].t == eps + {} else 0",
+        ),
+        "0",
+        "1",
+        ("output",),
+    ),
+    Pair(
+        "partial_in_the_last_arm",
+        4,
+        spec("if x >= 1:", "  y = 1", "else:", "  y = 1/{}", "emit done"),
+        "(x - 1)",
+        "x",
+        ("defined",),
+    ),
+    Pair(
+        "a_public_chance_of_1",
+        15,
+        spec("c ~ Bernoulli({})", "emit done(v = c)"),
+        "1/2",
+        "1",
+        ("scales",),
+    ),
+    Pair(
+        "a_coin_and_what_is_paid_after_it",
+        15,
+        spec(
+            *("c ~ Bernoulli(1/3 if y == 1 else 1/2)", "if c == {}:", "  eta ~ Lap(1/eps)"),
+            *("  emit a(v = x + eta)", "else:", "  emit b"),
+            align="eta += x - x'",
+            claim="max(abs(ln(3/2)), abs(2*ln(2) - ln(3)) + eps)",
+            more=_BIT,
+        ),
+        "0",
+        "1",
+        ("cost",),
+    ),
+    Pair(
+        "the_last_of_two_tests",
+        4,
+        spec("if {}:", "  emit w(v = x)", "elif eps > 0:", "  emit w(v = 0)"),
+        "eps < 0",
+        "eps > 1",
+        ("output",),
+    ),
+    *(
+        Pair(
+            f"the_square_of_what_is_paid_in_{unit}",
+            14,
+            spec("eta ~ Lap(1/eps)", "emit done(v = x + eta)", align="eta += x - x'", claim="{}" + delta),
+            "eps",
+            "eps**2/2",
+            ("cost",),
+            Witness(rho=rho),
+        )
+        for unit, delta, rho in (
+            ("epsilon", "", expression("eps")),
+            ("epsilon_and_delta", " delta 1/8", None),
+        )
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
