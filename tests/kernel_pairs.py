@@ -168,6 +168,15 @@ REPEATED: tuple[tuple[str, str, dict[str, str], str, str, str, str], ...] = (
     ),
     ("few_rounds", f"{_UNTIL} {_STOP} at most 4 rounds", {"claim": "2*eps + 1/{}"}, "4", "5", "cost", CALLEE),
     (
+        "rounds_at_half_their_price",
+        f"{_UNTIL} {_STOP} at most 4 rounds",
+        {"claim": "{}*eps + 1/4"},
+        "2",
+        "1",
+        "cost",
+        CALLEE,
+    ),
+    (
         "no_round",
         f"{_UNTIL} {_STOP} at most {{}} rounds",
         {"y": "1", "claim": "0"},
@@ -5005,6 +5014,64 @@ PAIRS: tuple[Pair, ...] = (
             ("epsilon", "", expression("eps")),
             ("epsilon_and_delta", " delta 1/8", None),
         )
+    ),
+    Pair(
+        "a_record_of_a_call_after_its_last",
+        8,
+        spec(
+            *("a = c(y = x, k = 1, d = eps)", "emit done(v = a[p].v)"),
+            more="  p : int where 0 <= p and p <= {}\n",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "0",
+        "1",
+        ("defined",),
+        SINGLE,
+    ),
+    Pair(
+        "a_declared_logarithm_of_1",
+        14,
+        spec("emit done", more="  d : real where d > {} and eps <= ln(d - {})\n"),
+        "0",
+        "1",
+        ("hypotheses",),
+        Witness(sample=(("eps", Fraction(1, 2)), ("d", Fraction(2)))),
+    ),
+    Pair(
+        "half_a_root_above_a_large_rho",
+        14,
+        spec(
+            *("a ~ Gauss(1/sqrt(2*eps))", "emit w(v = x + a)"),
+            align="a += x - x'",
+            claim="eps + {}*sqrt(eps*ln(1/d)) delta d",
+            more="  d : real where d > 0 and d < 1\n",
+            where=" and eps >= 4*ln(1/d)",
+        ),
+        "2",
+        "1",
+        ("cost",),
+        Witness(rho=expression("eps"), sample=(("eps", Fraction(4)), ("d", Fraction(1, 2)))),
+    ),
+    *(
+        Pair(
+            f"evaluated_where_it_is_{word}",
+            4,
+            spec(f"y = 1 if x {{}} 0 {word} 1/x > 2 else 0", "emit done"),
+            right,
+            wrong,
+            ("defined",),
+        )
+        for word, right, wrong in (("and", "!=", "=="), ("or", "==", "!="))
+    ),
+    Pair(
+        "more_answers_that_move",
+        8,
+        _calling("c(y = b, d = eps)").replace(
+            "  eps : real", "  b : queries, sensitivity 1, adjacency {}\n  eps : real"
+        ),
+        "moved",
+        "all",
+        ("calls",),
+        callee=PART.replace("{}", "moved"),
     ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
