@@ -217,18 +217,23 @@ class _Inputs:
         self, conditions: tuple[Condition, ...], budget: Effort, few: int | None = None
     ) -> FailingRun | None:
         """A violation that a model of the solver gives; with only so many choices of parameters, if `few`."""
-        for lengths in _all_lengths(self.mechanism):
-            for number, parameters in enumerate(islice(self._parameters(lengths), few)):
-                if budget.is_over:
-                    return None
-                key = (*parameters.items(), *lengths.items())
-                search = self.known.get(key) or _Search(self, parameters, lengths)
-                if number == 0:
-                    self.known[key] = search
-                found = search.first(conditions, budget)
-                if found is not None or search.endless:
-                    return found
+        for start, end in ((0, 1), (1, few)):  # other lengths tell more than other parameters do
+            for lengths in _all_lengths(self.mechanism):
+                for parameters in islice(self._parameters(lengths), start, end):
+                    if budget.is_over:
+                        return None
+                    search = self._search(parameters, lengths, kept=start == 0)
+                    found = search.first(conditions, budget)
+                    if found is not None or search.endless:
+                        return found
         return None
+
+    def _search(self, parameters: Mapping[str, Ground], lengths: Mapping[str, int], kept: bool) -> _Search:
+        key = (*parameters.items(), *lengths.items())
+        search = self.known.get(key) or _Search(self, parameters, lengths)
+        if kept:
+            self.known[key] = search
+        return search
 
     def drawing(self, budget: Effort) -> FailingRun | None:
         """Draws that the output does not determine, asked for only where the tags leave them open."""
