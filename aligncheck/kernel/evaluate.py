@@ -425,8 +425,11 @@ class Evaluator(World):
         if z3.is_app_of(p, z3.Z3_OP_ITE):
             return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
         above = below = p.ctx.rational(1)
-        for factor in p.children() if z3.is_mul(p) else [p]:
-            if z3.is_app_of(factor, z3.Z3_OP_DIV):
+        factors = [p]
+        for factor in factors:
+            if z3.is_mul(factor):
+                factors += factor.children()
+            elif z3.is_app_of(factor, z3.Z3_OP_DIV):
                 above, below = above * factor.arg(0), below * factor.arg(1)
             else:
                 above = above * factor

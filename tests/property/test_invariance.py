@@ -80,7 +80,7 @@ FAILS_TWICE = {
 }
 """Two conditions fail; which one the kernel meets first is a matter of how the spec is written. And six
 specs whose questions are at the limits of the solver, or of the search for a run: some ways to write them are
-not decided. A chance that is written `x*(1/y)` is not read as a quotient.
+not decided.
 """
 
 
