@@ -4275,7 +4275,7 @@ PAIRS: tuple[Pair, ...] = (
             "b = c(y = x, k = 1, d = eps)",
             ("cost",),
         )
-        for name, clause in (("of_more", "p >= 2"), ("of_less", "p <= -1"))
+        for name, clause in (("of_more", "p >= 2"), ("of_as_many", "p == 2"), ("of_less", "p <= -1"))
     ),
     Pair(
         "what_no_answer_is_given_to",
@@ -5072,6 +5072,55 @@ PAIRS: tuple[Pair, ...] = (
         "all",
         ("calls",),
         callee=PART.replace("{}", "moved"),
+    ),
+    Pair(
+        "a_call_of_the_last_round",
+        4,
+        spec(
+            *(
+                "b = 0",
+                "r = 0",
+                "for i in range(0, 2):",
+                "  a = c(y = x, k = 1, d = eps)",
+                "  mu[i] ~ Lap(1/eps)",
+            ),
+            *("  r = i", "  if a.v > 0:", "    b = 1", "    break", "nu ~ Lap(1/eps)"),
+            "emit done(v = {} if b == 1 and r == 1 else 0)",
+            claim="3*eps",
+            align="mu[i] += 1 when a.v > 0",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "eps",
+        "x",
+        ("output",),
+        replace(
+            SINGLE,
+            loops=(
+                loop(
+                    *("alignment_cost <= i*eps", "b' == b", "r' == r", "i == 0 or mu'[0] == mu[0]"),
+                    early="$drawn_mu == i;$dense_mu;b == 0",
+                ),
+            ),
+        ),
+    ),
+    Pair(
+        "exchanged_in_a_loop_that_changes_its_end",
+        13,
+        spec(
+            *("n = 2", "for i in range(0, n):", "  a[i] ~ Lap(1/eps)", "  {}", "emit done"),
+            align="a[i] = a[1 - i]",
+        ),
+        "pass",
+        "n = 1",
+        ("acyclic",),
+        Witness((drawn("a", "alignment_cost == 0"),)),
+    ),
+    Pair(
+        "a_chance_of_the_other_side",
+        15,
+        _coin("2/3 if y == 1 else 1/2", claim="{}"),
+        "max(abs(2*ln(2) - ln(3)), abs(ln(3) - ln(2)))",
+        "abs(2*ln(2) - ln(3))",
+        ("cost",),
     ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
