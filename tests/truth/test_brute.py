@@ -31,7 +31,7 @@ from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Exactly, RecordPattern
 from aligncheck.refutation.probability import probability
 
-SAMPLE, ALL_OF_THEM = 8, 100_000
+SAMPLE, ALL_OF_THEM = 16, 100_000
 ENOUGH = 500
 """Specs that each construct has VERIFIED among all of them, not trivially."""
 
