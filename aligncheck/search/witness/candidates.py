@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
@@ -432,7 +432,7 @@ class Candidates:
 
     def costs(self) -> Iterator[n.Expr]:
         """Bounds of the cost so far."""
-        for grown in (Amount(), *self._growths()):
+        for grown in chain([Amount()], self._growths()):
             for start in self._cost_starts():
                 yield less(COST, (start + grown).expression())
 
@@ -595,9 +595,11 @@ class Candidates:
 def _few(found: Iterable[Amount], most: int) -> list[Amount]:
     kept: list[Amount] = []
     for each in found:
+        if len(kept) == most:
+            break
         if each not in kept:
             kept.append(each)
-    return kept[:most]
+    return kept
 
 
 def _multiples(bounds: list[n.Expr]) -> list[list[n.Expr]]:

@@ -193,8 +193,12 @@ def _numbers(spec: n.Mechanism) -> Iterator[n.Expr]:
     yield from (n.Name(i.name) for i in spec.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT)
 
 
-def _bounds(found: object) -> list[n.Expr]:
-    return list(dict.fromkeys(found))[:COSTS]  # type: ignore[call-overload]
+def _bounds(found: Iterator[n.Expr]) -> list[n.Expr]:
+    """The first that differ: no more are made, of which there may be thousands."""
+    first: dict[n.Expr, None] = {}
+    while len(first) < COSTS and (bound := next(found, None)) is not None:
+        first[bound] = None
+    return list(first)
 
 
 def _sifted(
