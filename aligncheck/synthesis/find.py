@@ -58,6 +58,7 @@ class SearchTally:
     """What a search has done."""
 
     alignments: int = 0
+    replays: int = 0
     proofs: int = 0
     lines: int = 0
     seconds: float = 0.0
@@ -264,6 +265,7 @@ class _AlignmentSearch:
         return pair.memo[key]
 
     def _breaks(self, items: Lines, pair: StoredPair) -> bool:
+        self.tally.replays += 1
         self.spent.spend(1)
         return pair.breaks(replace(self.mechanism, align=items))
 
