@@ -3755,18 +3755,6 @@ PAIRS: tuple[Pair, ...] = (
         Witness((drawn("a", "alignment_cost <= 0"),)),
     ),
     Pair(
-        "a_range_that_the_loop_changes",
-        13,
-        spec(
-            *("m = 5", "for i in range(m):", "  {} = 2", "  a[i] ~ Lap(1/eps)", "emit w(v = 0)"),
-            align="a[i] = a[4 - i]",
-        ),
-        "k",
-        "m",
-        ("language",),
-        Witness((drawn("a", "alignment_cost <= 0"),)),
-    ),
-    Pair(
         "a_draw_of_another_list_in_the_place",
         13,
         spec(

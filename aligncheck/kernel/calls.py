@@ -254,7 +254,7 @@ class Calling(Runner):
         """
         inner, lists = actual.callee.inner, [(at, x) for line in lines for at, x in enumerate(line.names)]
         place, owner = (self.held(f"{end}{way.mark}", self.symbols.INT) for end in ("", "owner_"))
-        self.quotients.append(place)
+        self.apart.append(place)
         actual.constants += [(mark, new, new) for mark, new in zip(marks, (place, owner), strict=False)]
 
         def apart(x: str, at: Term) -> Term:

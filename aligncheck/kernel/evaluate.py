@@ -310,7 +310,9 @@ class Evaluator(World):
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
-            return x % y if z3.is_int_value(y) else x - y * self._quotient(x, y, scope)
+            for t in self.apart:  # which may be the quotient: then what is left is the remainder
+                self._always(scope, implies(both(t * y <= x, x < t * y + y), x % y == x - t * y))
+            return x % y
         return OPERATIONS[op](*alike(x, y))
 
     def _compare(self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, scope: Scope) -> Term:
@@ -380,17 +382,16 @@ class Evaluator(World):
         return self.rules[name](*args)
 
     def _floor(self, x: Term, scope: Scope) -> Term:
-        """The whole number below; of a quotient of whole numbers the one that `%` speaks of."""
+        """The whole number below. Of a quotient x/y of whole numbers, where y is positive: the whole number k
+        with k*y <= x < k*y + y, which leaves x % y.
+        """
         parts = [t.arg(0) for t in x.children() if z3.is_to_real(t)]
         parts += [t.arg(1).arg(0) for t in x.children() if z3.is_div(t) and z3.is_to_real(t.arg(1))]
-        if len(parts) == 2 and same(x, divided(real(parts[0]), real(parts[1]))):
-            return self._quotient(parts[0], parts[1], scope)
-        return floor(x)
-
-    def _quotient(self, x: Term, y: Term, scope: Scope) -> Term:
-        """The floor of x/y: where y is positive, the whole number k with k*y <= x < k*y + y."""
+        if len(parts) != 2 or not same(x, divided(real(parts[0]), real(parts[1]))):
+            return floor(x)
+        x, y = parts
         k = self.whole_rule(QUOTIENT, x, y)
-        self._always(scope, implies(y > 0, both(k * y <= x, x < k * y + y)))
+        self._always(scope, implies(y > 0, both(k * y <= x, x < k * y + y, x % y == x - k * y)))
         self.moduli[anatomy(y)] = y
         for t in self.quotients:
             self.may_be_quotient(t, y, scope.path)

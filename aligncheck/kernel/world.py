@@ -83,6 +83,7 @@ class World:
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
     quotients: list[Term] = field(default_factory=list)
+    apart: list[Term] = field(default_factory=list)
     moduli: dict[Anatomy, Term] = field(default_factory=dict)
     made: dict[tuple[object, ...], Any] = field(default_factory=dict)
     runs: tuple[int, ...] = (0, 1)
