@@ -317,8 +317,6 @@ class Calling(Runner):
                 path.fact(Kind.RUN, implies(made.tagged(r, made.having[f]), known), (r,))
             counted = {RECORDS: None} | {own("count", tag): tag for tag in made.tags}
             if f in counted:
-                many = self.value(
-                    n.OutCount(counted[f], of=actual.stmt.name), self.program(actual.stmt, path)
-                )
-                for known in bounds(many, *ends):
+                many = n.OutCount(counted[f], of=actual.stmt.name)
+                for known in bounds(self.value(many, self.program(actual.stmt, path)), *ends):
                     path.fact(Kind.RUN, known)
