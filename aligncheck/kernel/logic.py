@@ -63,9 +63,10 @@ FEW, ENOUGH = ((3, 250_000),), (3, 2_000_000)
 
 
 OPTIONS = {"mbqi": False, "auto_config": False, "random_seed": 0, "arith.nl.grobner": False}
-SLOWLY = 100
+SLOWLY, AT_LEAST = 100, 3_000
 """Options without what Z3 does not count. Other work with products it does not count either: so a question
-also ends where it makes fewer steps than these in a millisecond; on a machine that is busy it makes hundreds.
+also ends where it makes fewer steps than these in a millisecond, after at least so many milliseconds; on a
+machine that is busy it makes hundreds.
 """
 
 
@@ -108,7 +109,7 @@ def instances(kind: Any, ctx: Any, rounds: int, limit: int, **more: int) -> Any:
     for name in ("smt.qi.eager_threshold", "smt.qi.lazy_threshold"):
         z3.set_param(name, float(rounds))
     solver = kind(ctx=ctx)
-    for option, value in {**OPTIONS, "rlimit": limit, "timeout": limit // SLOWLY, **more}.items():
+    for option, value in {**OPTIONS, "rlimit": limit, "timeout": AT_LEAST + limit // SLOWLY, **more}.items():
         solver.set(option, value)
     return solver
 
