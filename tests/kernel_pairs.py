@@ -676,15 +676,6 @@ PAIRS: tuple[Pair, ...] = (
         ("hypotheses",),
     ),
     Pair(
-        "a_quotient_of_arguments",
-        8,
-        _calling("c(y = x, k = 6, m = {}, d = eps)"),
-        "3",
-        "4",
-        ("calls",),
-        callee=CALLEE.replace("  d :", "  m : int where m >= 1 and floor(k/m) == 2\n  d :"),
-    ),
-    Pair(
         "no_whole_number_in_a_range",
         4,
         spec("emit w", more="  k : int\n  b : int query, sensitivity 1, range [k/3, (k+{})/3]\n"),

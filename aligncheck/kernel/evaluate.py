@@ -383,17 +383,17 @@ class Evaluator(World):
 
     def _floor(self, x: Term, scope: Scope) -> Term:
         """The whole number below. Of a quotient x/y of whole numbers, where y is positive: the whole number k
-        with k*y <= x < k*y + y, which leaves x % y. Of k nothing else is said: in a declaration, which is to
-        have no model if it is contradictory, and in what else is asked of a caller, a floor is Z3's own.
+        with k*y <= x < k*y + y, which leaves x % y; where it is negative these turn round. (Of all y, since a
+        declaration that is false of all inputs must have no model.)
         """
         parts = [t.arg(0) for t in x.children() if z3.is_to_real(t)]
         parts += [t.arg(1).arg(0) for t in x.children() if z3.is_div(t) and z3.is_to_real(t.arg(1))]
-        whole = len(parts) == 2 and same(x, divided(real(parts[0]), real(parts[1])))
-        if not whole or scope.mode is Mode.CLAUSE:
+        if len(parts) != 2 or not same(x, divided(real(parts[0]), real(parts[1]))):
             return floor(x)
         x, y = parts
         k = self.whole_rule(QUOTIENT, x, y)
         self._always(scope, implies(y > 0, both(k * y <= x, x < k * y + y, x % y == x - k * y)))
+        self._always(scope, implies(y < 0, both(k * y >= x, x > k * y + y)))
         self.moduli[anatomy(y)] = y
         for t in self.quotients:
             self.may_be_quotient(t, y, scope.path)
