@@ -5,7 +5,7 @@ Nothing here needs to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -193,11 +193,13 @@ def _numbers(spec: n.Mechanism) -> Iterator[n.Expr]:
     yield from (n.Name(i.name) for i in spec.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT)
 
 
-def _bounds(found: Iterator[n.Expr]) -> list[n.Expr]:
+def _bounds(found: Iterable[n.Expr]) -> list[n.Expr]:
     """The first that differ: no more are made, of which there may be thousands."""
     first: dict[n.Expr, None] = {}
-    while len(first) < COSTS and (bound := next(found, None)) is not None:
+    for bound in found:
         first[bound] = None
+        if len(first) == COSTS:
+            break
     return list(first)
 
 
