@@ -4458,14 +4458,6 @@ PAIRS: tuple[Pair, ...] = (
         Witness((loop(early="floor(b[0]) <= b[0]"),)),
     ),
     Pair(
-        "drawn_twice_below_the_first",
-        4,
-        spec(*(f"eta[{i}] ~ Lap(1/eps)" for i in ("5", "3", "{}")), "emit done"),
-        "2",
-        "3",
-        ("fresh",),
-    ),
-    Pair(
         "a_chance_that_would_show_the_way_to_it",
         15,
         spec(
