@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,12 +11,12 @@ from typing import TypeAlias
 import z3
 
 from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.evaluate import divided, inverse
+from aligncheck.kernel.evaluate import divided, quotient
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Drawn, Held, Told
-from aligncheck.kernel.terms import Anatomy, Term, absolute, anatomy, both, either, floor, implies, real, same
+from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, floor, implies, real, same
 from aligncheck.kernel.witness import own
 from aligncheck.language.families import Family, Moves, Slope
 from aligncheck.language.source import Span
@@ -368,7 +367,7 @@ class Aligner(Sets):
         that number: |d| <= m and m*r <= a give |d|*r <= a, and of the two factors of a product one is left.
         """
         unit = divided(*rate)
-        most = z3.simplify(_over(amount, unit))
+        most = z3.simplify(quotient((amount, 1), (unit, -1)))
         if not z3.is_rational_value(most):
             return self.symbols.true, self._cost(shift, rate) <= amount
         return both(unit >= 0, most * unit <= amount), absolute(shift) <= most
@@ -515,28 +514,10 @@ class Aligner(Sets):
             return z3.If(parts[0], self.steps(parts[1], step), self.steps(parts[2], step))
         if anatomy(term).symbol and (symbol := term.decl().get_id()) in self.whole:
             counted, own = self.whole[symbol](*parts), self.lattice.get(symbol, step)
-            return counted if same(own, step) else _whole(z3.simplify(_over(own, step))) * counted
-        return _whole(z3.simplify(_over(term, step)))
-
-
-def _over(x: Term, y: Term) -> Term:
-    """x / y without the factors that both have."""
-    powers: Counter[Anatomy] = Counter()
-    stack = [(x, 1), (y, -1)]
-    while stack:
-        term, power = stack.pop()
-        kind, parts = anatomy(term).kind, term.children()
-        if kind == z3.Z3_OP_TO_REAL and z3.is_mul(parts[0]):
-            kind, parts = z3.Z3_OP_MUL, [real(p) for p in parts[0].children()]
-        if kind == z3.Z3_OP_MUL:
-            stack += [(p, power) for p in reversed(parts)]
-        elif kind == z3.Z3_OP_DIV:
-            stack += [(parts[1], -power), (parts[0], power)]
-        else:
-            powers[anatomy(term)] += power
-    left = [f.term for f, power in powers.items() for _ in range(power)]
-    below = [inverse(f.term) for f, power in powers.items() for _ in range(-power)]
-    return z3.Product(x.ctx.rational(1), *left, *below)
+            return (
+                counted if same(own, step) else _whole(z3.simplify(quotient((own, 1), (step, -1)))) * counted
+            )
+        return _whole(z3.simplify(quotient((term, 1), (step, -1))))
 
 
 def _whole(term: Term) -> Term:

@@ -17,7 +17,6 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import divided
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.run import Runner, bounds
-from aligncheck.kernel.sets import KINDS
 from aligncheck.kernel.state import Path
 from aligncheck.kernel.symbols import Held
 from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same
@@ -70,16 +69,13 @@ class Calling(Runner):
     accepted: Callable[[n.Mechanism, Witness], Callee]
     """Judges a callee by itself; then gives it symbols among those of the caller. Raises Reject."""
 
-    def prepare_calls(self) -> None:
-        """No callee has been judged yet."""
-        self.callees: dict[str, Callee] = {}
-
     def invoke(self, stmt: n.Invoke, path: Path) -> None:
         """A call: its arguments are what the callee's proof assumed; it costs what the callee claims, where
         they are apart.
         """
-        actual, i = Actual(stmt, self._callee(stmt), path), self.index("i")
-        apart, callee = self._arguments(actual, i), actual.callee
+        callee, i = self.kept(("callee", stmt.mechanism), lambda: self._callee(stmt)), self.index("i")
+        actual = Actual(stmt, callee, path)
+        apart = self._arguments(actual, i)
         for fact in callee.assumed:
             arbitrary = [(v, self.index("i") if at else i) for at, v in enumerate(fact.variables)]
             formula = z3.substitute(fact.formula, *arbitrary) if arbitrary else fact.formula
@@ -128,7 +124,7 @@ class Calling(Runner):
         """
         made, length = path.calls[stmt.name], self.held(f"len({stmt.name})", self.symbols.INT)
         holds, other = (self.truth(test, scope) for scope in self.in_runs(stmt, path)[:2])
-        self.prove(path, "calls", test.span, "the test is the same on D and D'", holds == other, KINDS)
+        self.prove(path, "calls", test.span, "the test is the same on D and D'", holds == other, Kind.PRIME)
         path.fact(Kind.RUN, length == z3.If(holds, made.length, self.symbols.zero))
         path.calls[stmt.name] = replace(made, length=length)
 
@@ -154,20 +150,17 @@ class Calling(Runner):
         spent["alignment_cost"] = spent["alignment_cost"] + z3.If(apart, price, none)
 
     def _callee(self, stmt: n.Invoke) -> Callee:
-        if stmt.mechanism not in self.callees:
-            use = next((u for u in self.spec.uses if u.name == stmt.mechanism), None)
-            if use is None or use.contract is None:
-                raise Reject("calls", stmt.span, f"nothing is known of `{stmt.mechanism}`")
-            witness = self.witness.callees.get(use.name, Witness())
-            try:
-                callee = self.accepted(use.contract.mechanism, witness)
-            except Reject as refusal:
-                raise Reject("calls", use.span, f"`{use.name}` was not accepted ({refusal})") from None
-            if not {*callee.spec.functions} <= {*self.spec.functions}:
-                raise Reject("calls", use.span, f"`{use.name}` takes public functions that are not declared")
-            self.decided("calls", use.span, f"`{use.name}` was accepted by itself")
-            self.callees[stmt.mechanism] = callee
-        return self.callees[stmt.mechanism]
+        use = next((u for u in self.spec.uses if u.name == stmt.mechanism), None)
+        if use is None or use.contract is None:
+            raise Reject("calls", stmt.span, f"nothing is known of `{stmt.mechanism}`")
+        try:
+            callee = self.accepted(use.contract.mechanism, self.witness.callees.get(use.name, Witness()))
+        except Reject as refusal:
+            raise Reject("calls", use.span, f"`{use.name}` was not accepted ({refusal})") from None
+        if not {*callee.spec.functions} <= {*self.spec.functions}:
+            raise Reject("calls", use.span, f"`{use.name}` takes public functions that are not declared")
+        self.decided("calls", use.span, f"`{use.name}` was accepted by itself")
+        return callee
 
     # --- arguments ----------------------------------------------------------------------------------------
 
@@ -175,13 +168,13 @@ class Calling(Runner):
         """What stands for the callee's inputs; and whether it is apart, of which facts speak at i."""
         stmt, callee = actual.stmt, actual.callee
         given = {a.name: a.value for a in stmt.arguments}
-        inputs = [x for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))]
-        if sorted(inputs) != sorted(a.name for a in stmt.arguments):
+        of = [
+            (x, i) for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))
+        ]
+        if sorted(name for name, _ in of) != sorted(a.name for a in stmt.arguments):
             raise Reject("form", stmt.span, f"`{stmt.mechanism}` takes other arguments")
-        for item in callee.spec.inputs:
-            names = item.names if isinstance(item, n.Queries) else (item.name,)
-            for name in names:
-                self._argument(actual, item, name, given[name])
+        for name, item in of:
+            self._argument(actual, item, name, given[name])
         apart = self._pass_marks(actual, i)
         for item in callee.spec.inputs:
             if isinstance(item, n.Queries):

@@ -35,7 +35,6 @@ class Selecting(Aligner):
     def prepare_selections(self) -> None:
         """Symbols for every selection, and for the maxima that an earlier draw's alignment reads."""
         s = self.symbols
-        self.late_places = {}
         self.looked_ahead: dict[str, n.Gather] = {}
         drawn: set[str] = set()
         for stmt in self.spec.body:
@@ -251,11 +250,6 @@ class Selecting(Aligner):
 class Choosing(Selecting):
     """Draws that are not moved, and logarithms of sums of exponentials."""
 
-    def prepare_draws(self) -> None:
-        """No sum has been met yet."""
-        self.summed: dict[int, Folded] = {}
-        self.log_odds: tuple[list[Term], list[Term]] = ([], [])
-
     # --- logarithms of sums -------------------------------------------------------------------------------
 
     def log_sum(self, g: n.Gather, scope: Scope) -> Term:
@@ -272,9 +266,9 @@ class Choosing(Selecting):
         one = self._log_sum_over(found)
         self.state(self.kind(scope), scope, found.at(one.place).within)
         if scope.run == 0:
-            self.summed[id(g)] = one
-        elif id(g) in self.summed:
-            self._set_apart(self.summed[id(g)], one, scope.path)
+            self.made["summed", id(g)] = one
+        elif ("summed", id(g)) in self.made:
+            self._set_apart(self.made["summed", id(g)], one, scope.path)
         return one
 
     def _log_sum_over(self, found: Opened) -> Folded:
@@ -321,7 +315,7 @@ class Choosing(Selecting):
             left = replace(total.over, within=both(total.over.within, total.over.j != chosen))
             others.append(self._log_sum_over(left))
             odds = there.body - others[-1].value
-            self.log_odds[scope.run].append(odds)
+            self.kept(("odds", scope.run), list).append(odds)
             some = both(there.within, others[-1].over.at(others[-1].place).within)
             weight = there.body - total.value
             path.fact(Kind.RUN, implies(some, self.rules[ABOVE](odds) == weight))
@@ -389,7 +383,7 @@ class Choosing(Selecting):
         """The term, or the logarithm of the odds of a choice, where that is shown to be the same."""
         known = [f for f in path.facts if f.kind is Kind.RUN]
         about = "a number is cut where a choice pays for it"
-        odds = self.log_odds[run]
+        odds: list[Term] = self.kept(("odds", run), list)
         return next((o for o in odds if self.decider.follows(known, term == o, about, FEW) is not None), term)
 
     def _drawn(self, stmt: n.Choose | n.Logistic, drawn: Term, cost: Term, path: Path) -> None:

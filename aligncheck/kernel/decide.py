@@ -88,13 +88,11 @@ class Kernel(Inputs):
         """Symbols for functions, noise and inputs, and what is declared."""
         self.sorts = dict(self.witness.sorts)
         self.settled = _settled(self.spec)
+        self.called = frozenset(s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke))
         self.declare_functions()
         self.declare_noise()
         self.prepare_symbols()
-        self.prepare_sets()
-        self.prepare_draws()
         self.declare(path)
-        self.prepare_calls()
 
     def judged(self) -> Accepted:
         """Goes through the whole program. Raises Reject."""

@@ -6,6 +6,7 @@ in that order: nothing is assumed of a value before it is shown to exist.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -18,7 +19,19 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Given, Rule
-from aligncheck.kernel.terms import Term, absolute, alike, anatomy, both, either, floor, implies, real, same
+from aligncheck.kernel.terms import (
+    Anatomy,
+    Term,
+    absolute,
+    alike,
+    anatomy,
+    both,
+    either,
+    floor,
+    implies,
+    real,
+    same,
+)
 from aligncheck.kernel.witness import own
 from aligncheck.kernel.world import Selection, World
 from aligncheck.language.syntax import nodes as n
@@ -196,27 +209,20 @@ class Evaluator(World):
             return self.public[x]
         if x in self.lists and x in self.single:
             return self.lists[x][scope.run](self.symbols.zero)
-        if scope.mode is not Mode.CLAUSE:
-            found = self._program_name(e, x, scope)
-            if found is not None:
-                return found
-        raise Reject("defined", e.span, f"`{x}` has no value here")
-
-    def _program_name(self, e: n.Expr, x: str, scope: Scope) -> Term | None:
-        if x in scope.path.values and (scope.mode is not Mode.LEVEL or x in self.settled):
+        mode, of_program = scope.mode, scope.mode is not Mode.CLAUSE
+        if of_program and x in scope.path.values and (mode is not Mode.LEVEL or x in self.settled):
             return scope.path.values[x][scope.run]
-        if x in self.noise:
+        if of_program and x in self.noise:
             return self.read_draw(e, x, self.symbols.zero, scope)
-        if scope.mode in OF_COMPLETE and x in self.late:
+        if mode in OF_COMPLETE and x in self.late:
             return self.late[x][scope.run]
-        if scope.mode is Mode.LEVEL and x in self.sorts:
+        if mode is Mode.LEVEL and x in self.sorts:
             return self.held(x, self.sort(self.sorts[x]))
-        if scope.mode in (Mode.EARLY, Mode.RELATION):  # what only invariants speak of
-            if x in self.marks:
-                return self.marks[x]
-            if scope.mode is Mode.RELATION or not x.endswith("alignment_cost"):  # which is of both runs
-                return scope.path.ghosts.get(x)
-        return None
+        if mode in (Mode.EARLY, Mode.RELATION):  # only these speak of it; of the cost, which is of both runs,
+            of_both = mode is Mode.EARLY and x.endswith("alignment_cost")  # only the latter
+            if x in self.marks or (x in scope.path.ghosts and not of_both):
+                return (self.marks if x in self.marks else scope.path.ghosts)[x]
+        raise Reject("defined", e.span, f"`{x}` has no value here")
 
     def _index(self, e: n.Expr, x: str, at: Term, primed: bool, scope: Scope) -> Term:
         scope = self._primed(e, primed, scope, x in self.lists)
@@ -427,15 +433,7 @@ class Evaluator(World):
         """ln |1 - p|, where p is not 1: of a quotient a/b it is that of (b - a)/b."""
         if z3.is_app_of(p, z3.Z3_OP_ITE):
             return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
-        above = below = p.ctx.rational(1)
-        factors = [p]
-        for factor in factors:
-            if z3.is_mul(factor):
-                factors += factor.children()
-            elif z3.is_app_of(factor, z3.Z3_OP_DIV):
-                above, below = above * factor.arg(0), below * factor.arg(1)
-            else:
-                above = above * factor
+        above, below = (z3.Product(p.ctx.rational(1), *each) for each in factors((p, 1)))
         below = z3.simplify(below)
         return self.log(z3.simplify(below - above)) - self.log(below)
 
@@ -482,19 +480,34 @@ class Evaluator(World):
 
 def divided(x: Term, y: Term) -> Term:
     """x / y, where that is defined: x times the inverse of each factor of y."""
-    return x * inverse(y)
+    return x * quotient((y, -1))
 
 
-def inverse(y: Term) -> Term:
-    """1 / y, where that is defined: no factor of y and no divisor in it is 0. Each factor that is no number
-    has an inverse of its own, the same wherever it stands.
+def quotient(*powers: tuple[Term, int]) -> Term:
+    """A product of terms to the power 1 or -1, where it is defined, without the factors that cancel. Each
+    factor below that is no number has an inverse of its own, the same wherever it stands.
     """
-    if z3.is_rational_value(y) and (number := y.as_fraction()) != 0:
-        return y.ctx.rational(1 / number)
-    if z3.is_app_of(y, z3.Z3_OP_TO_REAL) and z3.is_mul(y.arg(0)):
-        return z3.Product(*(inverse(real(f)) for f in y.arg(0).children()))
-    if z3.is_mul(y):
-        return z3.Product(*(inverse(f) for f in y.children()))
-    if z3.is_app_of(y, z3.Z3_OP_DIV):
-        return y.arg(1) * inverse(y.arg(0))
-    return y.ctx.rational(1) / y
+    above, below = factors(*powers)
+    one, numbers = powers[0][0].ctx.rational(1), [z3.is_rational_value(f) and f.as_fraction() for f in below]
+    inverses = [one.ctx.rational(1 / k) if k else one / f for k, f in zip(numbers, below, strict=True)]
+    first, *more = (*above, *inverses) or (one,)
+    return z3.Product(first, *more) if more else first
+
+
+def factors(*stack: tuple[Term, int]) -> list[list[Term]]:
+    """Of a product of terms to the power 1 or -1 the factors above, and those below, as often as they are
+    left.
+    """
+    powers, open_ = Counter[Anatomy](), [*stack]
+    while open_:
+        term, power = open_.pop()
+        kind, parts = anatomy(term).kind, term.children()
+        if kind == z3.Z3_OP_TO_REAL and z3.is_mul(parts[0]):
+            kind, parts = z3.Z3_OP_MUL, [real(p) for p in parts[0].children()]
+        if kind == z3.Z3_OP_MUL:
+            open_ += [(p, power) for p in reversed(parts)]
+        elif kind == z3.Z3_OP_DIV:
+            open_ += [(parts[1], -power), (parts[0], power)]
+        else:
+            powers[anatomy(term)] += power
+    return [[f.term for f, many in powers.items() for _ in range(sign * many)] for sign in (1, -1)]

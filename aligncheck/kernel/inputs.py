@@ -39,10 +39,9 @@ class Inputs(Looping):
                 case n.Queries(names=names, sort=sort):
                     for name in names:
                         one, other = (
-                            s.function(x, (s.INT,), self.sort(sort), Given()) for x in (name, f"{name}'")
+                            s.function(x, (s.INT,), self.sort(sort), Given(True)) for x in (name, f"{name}'")
                         )
                         self.lists[name] = (one, other, one)
-                    self.private.update(names)
                     self.single.update(names if not item.vector else ())
         for name in self.lists:
             single = name in self.single
@@ -75,8 +74,7 @@ class Inputs(Looping):
 
     def public_only(self, term: Term) -> bool:
         """Whether no private answer is in a term."""
-        private = {f.get_id() for x in self.private for f in self.lists[x]}
-        return not any(t.decl().get_id() in private for t, _ in self.symbols.leaves(term))
+        return not any(role == Given(True) for _, role in self.symbols.leaves(term))
 
     # --- adjacency ----------------------------------------------------------------------------------------
 

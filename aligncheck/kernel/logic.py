@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import IntEnum
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -23,14 +23,14 @@ import z3
 from aligncheck.kernel.terms import Anatomy, Term, anatomy, same, subterms
 
 
-class Kind(Enum):
-    """See above."""
+class Kind(IntEnum):
+    """See above, in this order."""
 
-    RUN = "run"
-    TOLD = "told"
-    WHOLE = "whole"
-    PRIME = "prime"
-    TWIN = "twin"
+    RUN = 0
+    TOLD = 1
+    WHOLE = 2
+    PRIME = 3
+    TWIN = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,28 +149,20 @@ class Decider:
     def follows(self, facts: Facts, goal: Term, about: str = "", anew: Tries | None = None) -> int | None:
         """The steps of a proof of the goal from the facts; None where none was found. `about` says in words
         what is asked. `anew` is tried where the solver that knows the facts fails: `ANEW`, if not given.
-        `needs` says of the question with a number which of its facts are enough.
+        `needs` says of the question with a number which of its facts are enough. What is foreseen only, with
+        little work and nothing anew, has no number.
 
         Nothing is asked where the goal is one of the facts, or followed from some of them before.
         """
-        self.number += 1
+        self.number += anew != ()
         known, shown = set(facts), self._shown.setdefault(anatomy(goal), [])
         if any(before <= known for before in shown) or any(same(f.formula, goal) for f in facts):
             return 0
         trivial = z3.is_true(z3.simplify(goal))
         found = ([], 0) if trivial else self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
-        return self._learned(found, goal, about)
-
-    def foresee(self, facts: Facts, goal: Term, about: str) -> int | None:
-        """The same of what need not be shown yet, with little work; what is shown is not asked later. The
-        witness does not speak of such a question.
-        """
-        return self._learned(self.proof(facts, z3.Not(goal), ()), goal, about)
-
-    def _learned(self, found: tuple[Facts, int] | None, goal: Term, about: str) -> int | None:
         if found is None or not self._confirmed([*map(self.term, found[0]), z3.Not(goal)], False, about):
             return None
-        self._shown.setdefault(anatomy(goal), []).append(set(found[0]))
+        shown.append(set(found[0]))
         return found[1]
 
     def proof(self, facts: Facts, not_so: Term, anew: Tries) -> tuple[Facts, int] | None:

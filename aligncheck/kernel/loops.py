@@ -10,7 +10,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.calls import Calling
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.run import Exits, Go
-from aligncheck.kernel.state import Mode, Owed, Path
+from aligncheck.kernel.state import Mode, Obligation, Path
 from aligncheck.kernel.terms import Term, both, either, real
 from aligncheck.kernel.witness import DELTA, RECORDS, LoopWitness, own
 from aligncheck.language.families import Slope
@@ -44,7 +44,7 @@ class Looping(Calling):
         """Every way through a loop. See docs/kernel.md for the induction."""
         number = self.loops[id(stmt)]
         hints = self.witness.loops[number] if number < len(self.witness.loops) else LoopWitness()
-        bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else None
+        bounds = self._bounds(stmt, path) if isinstance(stmt, n.For) else ()
         brought = self._brought(stmt, number)
         if not path.values.keys().isdisjoint(brought):  # it would be another one after the loop
             raise Reject("form", stmt.span, "a loop brings a name that has a value around it")
@@ -68,16 +68,15 @@ class Looping(Calling):
         paid = len(path.owed)
         self.owe(path, self.later(hints.later, path, stmt.span, number))
         self._remember(number, path)
-        after = path.copy()
-        self._start_round(stmt, path, after, bounds, here)
+        after = self._start_round(stmt, path, bounds, here)
         ends = self._ending(stmt, hints, path, entry)
 
         def again(p: Path) -> None:
             self._leave(p, brought)
             ends(p)
             p.values.update({x: tuple(one + 1 for one in each) for x, each in here.items()})
-            for formula, *_ in self.later(hints.later, p, stmt.span, number):
-                p.fact(Kind.TOLD, formula)
+            for owed in self.later(hints.later, p, stmt.span, number):
+                p.fact(Kind.TOLD, owed.goal)
             self.pay(p, paid)
             self.establish(stmt, hints, p)
             self.discharge(p)
@@ -112,38 +111,35 @@ class Looping(Calling):
 
     # --- induction ----------------------------------------------------------------------------------------
 
-    def lines(self, stmt: n.For | n.While, hints: LoopWitness) -> list[tuple[Kind, n.Expr]]:
+    def lines(self, stmt: n.For | n.While, hints: LoopWitness) -> list[tuple[Kind, Mode, n.Expr]]:
         """The invariants: early ones, those of both runs, and the author's."""
-        early = [(Kind.RUN, e) for e in hints.early]
-        return early + [(Kind.PRIME, e) for e in (*hints.invariants, *stmt.invariants)]
+        early = [(Kind.RUN, Mode.EARLY, e) for e in hints.early]
+        return early + [(Kind.PRIME, Mode.RELATION, e) for e in (*hints.invariants, *stmt.invariants)]
 
     def establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         """That the invariants hold where the head is reached. Early ones follow from what is true of every
         run.
         """
-        for at, (kind, e) in enumerate(self.lines(stmt, hints)):
-            line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
-            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+        for at, (kind, mode, e) in enumerate(self.lines(stmt, hints)):
+            line = (self.loops[id(stmt)], mode.value, at)
             try:
                 term = self.truth(e, self.scope(mode, path, e.span))
+                if kind is Kind.RUN:
+                    self.prove(path, "invariant", stmt.span, "an invariant of every run on D", term)
             except Reject as refusal:
                 answer = refusal.answer
                 raise Reject(answer.condition, stmt.span, answer.reason, line) from None
-            if kind is Kind.RUN:
-                text = "an invariant of every run on D"
-                self.prove(path, "invariant", stmt.span, text, term, line=line)
-            else:
+            if kind is Kind.PRIME:
                 path.oblige("invariant", stmt.span, "an invariant of both runs", term, line)
 
     def assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
-        for kind, e in self.lines(stmt, hints):
-            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+        for kind, mode, e in self.lines(stmt, hints):
             scope = self.scope(mode, path, e.span)
             path.fact(kind, self.truth(e, scope))
             if kind is Kind.RUN and self.general and not _remembers(e):
                 path.fact(Kind.TWIN, self.truth(e, scope.of(2)))
 
-    def later(self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1) -> list[Owed]:
+    def later(self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1) -> list[Obligation]:
         """What the witness says here of all that a complete run has from here on.
 
         Sound by induction backwards over the start and the heads that a complete run comes by, which are
@@ -151,20 +147,20 @@ class Looping(Calling):
         end, or comes back to the head of a loop around, with what is said there: that is of a later head. It
         is one and the same formula, since what is read of a path (`$records`) is another thing at its end.
         """
-        scope = self.scope(Mode.RELATION, path, place)
-        return [(self.truth(e, scope), place, (number, "later", at)) for at, e in enumerate(lines)]
+        scope, text = self.scope(Mode.RELATION, path, place), "what the witness says of what is still to come"
+        goals = enumerate(self.truth(e, scope) for e in lines)
+        return [Obligation("invariant", place, text, goal, 0, (number, "later", at)) for at, goal in goals]
 
-    def owe(self, path: Path, made: list[Owed]) -> None:
+    def owe(self, path: Path, made: list[Obligation]) -> None:
         """Takes it for granted, for now."""
         for owed in made:
-            path.fact(Kind.WHOLE, owed[0])
+            path.fact(Kind.WHOLE, owed.goal)
         path.owed += made
 
     def pay(self, path: Path, start: int) -> None:
         """Shows what was taken for granted since then."""
-        for formula, place, line in path.owed[start:]:
-            text = "what the witness says of the output from here on"
-            self.prove(path, "invariant", place, text, formula, (Kind.RUN, Kind.TOLD), line)
+        for owed in path.owed[start:]:
+            self.decide(path, [f for f in path.facts if f.kind <= Kind.TOLD], owed)
 
     def _forget(self, stmt: n.For | n.While, path: Path) -> None:
         """Any state in which a round may start: new symbols for all that the loop changes, on D and on D'.
@@ -194,25 +190,21 @@ class Looping(Calling):
                 path.fact(Kind.RUN, path.ghosts[g] >= 0)
         path.made = []
 
-    def _start_round(
-        self, stmt: n.For | n.While, path: Path, after: Path, bounds: tuple[Term, Term] | None, here: Pairs
-    ) -> None:
-        """Splits: a further round (`path`), or none (`after`)."""
+    def _start_round(self, stmt: n.For | n.While, path: Path, ends: tuple[Term, ...], here: Pairs) -> Path:
+        """Splits: a further round (`path`), or none, which is returned."""
         match stmt:
             case n.For(over=over):
-                if bounds is None:
-                    raise Reject("form", stmt.span, "a loop without bounds")
-                ((i, *_),) = here.values()
-                path.fact(Kind.RUN, i < bounds[1])
-                after.fact(Kind.RUN, i >= bounds[1])
+                ((i, *_),), after = here.values(), path.copy()
+                path.fact(Kind.RUN, i < ends[1])
+                after.fact(Kind.RUN, i >= ends[1])
                 if isinstance(over, n.OverQueries):
                     path.values[over.item] = tuple(self.lists[over.base][run](i) for run in self.runs)
+                return after
             case n.While(test=test):
-                tests = self.tested(test, path)
-                again = path.copy()
+                tests, after = self.tested(test, path), path.copy()
                 self.take(path, tests, True, test, "the test of the loop")
-                after.facts, after.pending, after.known = again.facts, again.pending, again.known
                 self.take(after, tests, False, test, "the test of the loop")
+                return after
 
     def _leave(self, path: Path, brought: tuple[str, ...]) -> None:
         for x in brought:

@@ -21,12 +21,10 @@ from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
 from aligncheck.kernel.witness import own
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import statements_in
 
 GREATEST = ("max", "argmax")
 PLACES = ("argmax", "argmin")
 EXTREMA = ("max", "min", *PLACES)
-KINDS = (Kind.RUN, Kind.TOLD, Kind.WHOLE, Kind.PRIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +62,6 @@ class Sets(Evaluator):
 
     log_sum: Callable[[n.Gather, Scope], Term]
     """The logarithm of a sum of exponentials: in the layer of densities."""
-
-    def prepare_sets(self) -> None:
-        """No set has been met yet."""
-        self.called = {s.name for s in statements_in(self.spec.body) if isinstance(s, n.Invoke)}
-        self.late_places: dict[str, tuple[Term, ...]] = {}
-        self.pool: list[Term] = []
-        self.taken_at: list[Term] = []
-        self.totals: dict[tuple[object, ...], list[Folded]] = {}
 
     def another(self, taken: tuple[Term, ...]) -> Term:
         """An arbitrary whole number that is none of those around a place: the index of a set there. No fact
@@ -153,10 +143,9 @@ class Sets(Evaluator):
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)
         candidates += [self.whole_number(e, relation) for e in self.witness.indices]
         some = either(self.symbols.false, *(found.at(c).within for c in candidates))
-        # What is defined is a fact of some kind: it must not rest on a kind that is known later.
-        kinds = KINDS[: KINDS.index(kind) + 1]
+        # What is defined is a fact of this kind: it must not rest on a kind that is known later.
         text = f"{g.function} over at least one index"
-        self.prove(scope.path, "defined", scope.place, text, implies(scope.guard, some), kinds)
+        self.prove(scope.path, "defined", scope.place, text, implies(scope.guard, some), kind)
 
     def around(self, j: Term, *terms: Term) -> tuple[Term, ...]:
         """The arbitrary indices that the terms of a set contain besides its own, whether its scope knows them
@@ -217,7 +206,7 @@ class Sets(Evaluator):
         least = one.over.at(one.place)
         such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
         path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
-        known = self.totals.setdefault(tuple(map(anatomy, (low, high, *around))), [])
+        known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
         others = [other for other in known if not same(other.value, value)]
         for other in others:
             places = [place(other.over.at(j).body) for _ in range(4 + len(self.sizes))]

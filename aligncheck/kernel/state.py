@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any
 
 import z3
 
@@ -14,16 +14,13 @@ from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, either, subterms
 from aligncheck.language.source import Span
 
-Owed: TypeAlias = tuple[Term, Span, Line]
-"""A formula that was taken for granted, where, and by which line of the witness."""
-
 
 class Mode(Enum):
     """Who reads.
 
     CLAUSE: a declaration or the claim. PROGRAM: a statement. ALIGN: a line of the alignment, or what it looks
     ahead to. LEVEL: the same, where only is asked what a line depends on. TWIN: the same, for the twin run.
-    EARLY and RELATION: an invariant of the run on D, or of both.
+    EARLY and RELATION: an invariant of the run on D, or of both; their words are those of `LoopWitness`.
     """
 
     CLAUSE = "clause"
@@ -32,7 +29,7 @@ class Mode(Enum):
     LEVEL = "level"
     TWIN = "twin"
     EARLY = "early"
-    RELATION = "relation"
+    RELATION = "invariants"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +47,8 @@ class Obligation:
 
     def usable(self, facts: list[tuple[int, Fact]]) -> list[Fact]:
         """Those of a path's facts, given with their places, from which it may follow."""
-        off = () if self.condition == "injective" else (Kind.TWIN,)
-        kept = ((at, f) for at, f in facts if f.kind not in off)
+        most = Kind.TWIN if self.condition == "injective" else Kind.PRIME
+        kept = ((at, f) for at, f in facts if f.kind <= most)
         return [f for at, f in kept if at < self.position or f.kind is not Kind.PRIME]
 
 
@@ -97,7 +94,7 @@ class Path:
     twins: list[tuple[str, Term, Term]] = field(default_factory=list)
     settled: int = 0
     foreseen: int = 0
-    owed: list[Owed] = field(default_factory=list)
+    owed: list[Obligation] = field(default_factory=list)
 
     def copy(self) -> Path:
         """The same place, to go on in another way."""

@@ -18,7 +18,9 @@ from aligncheck.number_terms import FunctionSymbol
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An input, on D or D', or an arbitrary whole number: nothing is drawn for it."""
+    """An input, on D or D', or an arbitrary whole number: nothing is drawn for it. Answers are `private`."""
+
+    private: bool = False
 
 
 @dataclass(frozen=True, slots=True)

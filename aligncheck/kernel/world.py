@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from aligncheck.kernel.answer import Line, Part, Reject
+from aligncheck.kernel.answer import Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Role, Rule, Symbols, Told
@@ -71,7 +71,6 @@ class World:
     lists: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     lengths: dict[str, Term] = field(default_factory=dict)
     single: set[str] = field(default_factory=set)
-    private: set[str] = field(default_factory=set)
     marks: dict[str, Term] = field(default_factory=dict)
     moved: dict[str, Any] = field(default_factory=dict)
     whole: dict[int, Any] = field(default_factory=dict)
@@ -80,8 +79,12 @@ class World:
     functions: dict[str, tuple[n.Function, Any]] = field(default_factory=dict)
     sorts: dict[str, n.Sort] = field(default_factory=dict)
     settled: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
+    pool: list[Term] = field(default_factory=list)
+    taken_at: list[Term] = field(default_factory=list)
+    late_places: dict[str, tuple[Term, ...]] = field(default_factory=dict)
     quotients: list[Term] = field(default_factory=list)
     apart: list[Term] = field(default_factory=list)
     moduli: dict[Anatomy, Term] = field(default_factory=dict)
@@ -111,25 +114,17 @@ class World:
         self.parts[Part(name, place, amount)] = None
 
     def prove(
-        self,
-        path: Path,
-        condition: str,
-        place: Span,
-        sentence: str,
-        goal: Term,
-        kinds: tuple[Kind, ...] = (Kind.RUN,),
-        line: Line | None = None,
+        self, path: Path, condition: str, place: Span, text: str, goal: Term, upto: Kind = Kind.RUN
     ) -> None:
-        """Decides now, from what is known on the path so far, of these kinds. Raises Reject."""
-        question = Obligation(condition, place, sentence, goal, len(path.facts), line)
-        self.decide(path, [f for f in path.facts if f.kind in kinds], question)
+        """Decides now, from what is known on the path so far, up to this kind. Raises Reject."""
+        question = Obligation(condition, place, text, goal, len(path.facts))
+        self.decide(path, [f for f in path.facts if f.kind <= upto], question)
 
     def discharge(self, path: Path) -> None:
         """Decides all that is pending. Raises Reject."""
         # What most questions have in common comes first: what was known the last time, in any order.
-        late = {Kind.PRIME: 1, Kind.TWIN: 2}
         facts = list(enumerate(path.facts))
-        facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: late.get(each[1].kind, 0))
+        facts[path.settled :] = sorted(facts[path.settled :], key=lambda each: max(each[1].kind, Kind.WHOLE))
         for o in path.pending:
             self.decide(path, o.usable(facts), o)
         path.pending, path.settled, path.foreseen = [], len(path.facts), 0
@@ -138,7 +133,7 @@ class World:
         """Where ways part: what is pending and follows by now is decided once, and not on each of them."""
         facts = list(enumerate(path.facts))
         for o in path.pending[path.foreseen :]:
-            steps = self.decider.foresee(o.usable(facts), o.goal, f"{o.condition}: {o.sentence}")
+            steps = self.decider.follows(o.usable(facts), o.goal, f"{o.condition}: {o.sentence}", ())
             if steps is not None:
                 self.decided(o.condition, o.place, o.sentence, steps)
         path.foreseen = len(path.pending)

@@ -26,8 +26,6 @@ REWRITES = {
     "is no such draw": "let draws of one family change places, each in the place of one that leaves its own",
     "a count of records": "keep the number in a variable: `n = n + 1` where a record is emitted",
     "% of numbers that are not whole": "declare the numbers `int`, or write `x - m*floor(x/m)` for `x % m`",
-    "more than assignments": "let both arms make the same draws and release the same records, before or "
-    "after the `if`",
     "a probability of the form": "write `Geo(1 - exp(-a))`, where `a` is 1 over the scale",
     "a public function would know": "compute it before the call, of what was released before, or write what "
     "is tested without it",

@@ -75,7 +75,6 @@ TRIED = {
 """A program for each refusal, with what is refused and what is written in its place."""
 NOT_MET = {
     "a set in the claim": "of a callee, which is a file of its own",
-    "more than assignments": "a private test around draws or records fails at `output` before",
     "a count of records": "the checker knows the tags",
     "of a claim in δ or ρ": "asks for what another claim is about; tried by hand",
     "depends on what is released later": "asks for another file, as `sparse_delta`; see below",

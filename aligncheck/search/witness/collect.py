@@ -93,9 +93,7 @@ class Collector(Kernel):
         if len(self.found.arrivals) > PATHS:
             raise TooManyPathsError(PATHS)
 
-    def later(
-        self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1
-    ) -> list[tuple[Term, Span, Line]]:
+    def later(self, lines: tuple[n.Expr, ...], path: Path, place: Span, number: int = -1) -> list[Obligation]:
         """Remembers which facts are those of lines about the rest of the output."""
         made = []
         for at, e in enumerate(lines):
@@ -106,7 +104,7 @@ class Collector(Kernel):
                 self.found.senseless.add(line)
                 continue
             self.found.said[id(term)] = (term, line)
-            made.append((term, place, line))
+            made.append(Obligation("invariant", place, "", term, 0, line))
         return made
 
     def _known(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
@@ -155,9 +153,8 @@ class Collector(Kernel):
     def _terms(
         self, stmt: n.For | n.While, hints: LoopWitness, path: Path
     ) -> Iterator[tuple[Line, Kind, Term]]:
-        for at, (kind, e) in enumerate(self.lines(stmt, hints)):
-            line = (self.loops[id(stmt)], "early" if kind is Kind.RUN else "invariants", at)
-            mode = Mode.EARLY if kind is Kind.RUN else Mode.RELATION
+        for at, (kind, mode, e) in enumerate(self.lines(stmt, hints)):
+            line = (self.loops[id(stmt)], mode.value, at)
             try:
                 yield line, kind, self.truth(e, self.scope(mode, path, e.span))
             except Reject:
