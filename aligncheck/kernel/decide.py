@@ -45,7 +45,7 @@ def decide(
     except (z3.Z3Exception, RecursionError) as error:
         return Rejected("form", n.NOWHERE, f"the solver takes no such formula ({type(error).__name__})")
     finally:
-        symbols.ctx.nodes.clear()  # which hold the context, as it holds them
+        symbols.ctx.forget()
 
 
 def judged(spec: n.Mechanism, witness: Witness, decider: Decider, symbols: Symbols) -> Accepted:

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.kernel.terms import Anatomy, Context, Term, anatomy, subterms
-from aligncheck.number_terms import FunctionSymbol
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, subterms
+from aligncheck.number_terms import FunctionSymbol, NumberContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Symbols:
     No two symbols have one name: each carries its number after a `!`, which no name in a spec can contain.
     """
 
-    ctx: Context = field(default_factory=Context)
+    ctx: NumberContext = field(default_factory=NumberContext)
     _number: Iterator[int] = field(default_factory=count)
     _roles: dict[int, tuple[Any, Role]] = field(default_factory=dict)
     _leaves: dict[Anatomy, tuple[tuple[Term, Role], ...]] = field(default_factory=dict)

@@ -8,20 +8,10 @@ from typing import Any, TypeAlias
 
 import z3
 
-from aligncheck.number_terms import NumberContext, wrapped
+from aligncheck.number_terms import Truth, one, taken_apart, wrapped
 
 Term: TypeAlias = Any
 """A Z3 term; the library has no types of its own."""
-
-
-class Context(NumberContext):
-    """Where the terms of one decision are. It knows what each term is made of that was looked at: to ask Z3
-    takes a hundred times as long. The table holds its terms, so that no other term gets the address of one.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.nodes: dict[int, Anatomy] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,24 +28,15 @@ class Anatomy:
 
 
 def anatomy(term: Term) -> Anatomy:
-    """What a term is made of. Equal terms have one address as long as one of them is held."""
-    known: Anatomy | None = term.ctx.nodes.get(term.ast.value)
-    return known if known is not None else _looked_at(term)
-
-
-def _looked_at(term: Term) -> Anatomy:
-    ctx, ref, ast = term.ctx, term.ctx.ref(), term.ast
-    kind, parts = z3.Z3_OP_INTERNAL, []
-    if z3.is_app(term):
-        kind = z3.Z3_get_decl_kind(ref, z3.Z3_get_app_decl(ref, ast))
-        for at in range(z3.Z3_get_app_num_args(ref, ast)):
-            part = z3.Z3_get_app_arg(ref, ast, at)
-            known = ctx.nodes.get(part.value)
-            parts.append(_looked_at(wrapped(part, ctx)) if known is None else known)
-    symbol = kind == z3.Z3_OP_UNINTERPRETED
-    choice = kind == z3.Z3_OP_ITE or (z3.is_bool(term) and not symbol) or any(p.choice for p in parts)
-    found = ctx.nodes[ast.value] = Anatomy(term, kind, tuple(parts), symbol, choice)
-    return found
+    """What a term is made of. To ask Z3 takes a hundred times as long as to look it up."""
+    term = one(term)
+    if term.anatomy is None:
+        kind, pieces = taken_apart(term)
+        parts, symbol = tuple(map(anatomy, pieces)), kind == z3.Z3_OP_UNINTERPRETED
+        choice = kind == z3.Z3_OP_ITE or (z3.is_bool(term) and not symbol) or any(p.choice for p in parts)
+        term.anatomy = Anatomy(term, kind, parts, symbol, choice)
+    known: Anatomy = term.anatomy
+    return known
 
 
 def subterms(term: Term) -> Iterator[Anatomy]:
@@ -90,7 +71,7 @@ def _joined(maker: Any, neutral: int, parts: tuple[Term, ...]) -> Term:
     if len(kept) < 2:
         return kept[0] if kept else parts[0]
     ctx = parts[0].ctx
-    return z3.BoolRef(maker(ctx.ref(), len(kept), (z3.Ast * len(kept))(*(p.ast for p in kept))), ctx)
+    return ctx.term(maker(ctx.ctx, len(kept), (z3.Ast * len(kept))(*(p.ast for p in kept))), Truth)
 
 
 def implies(condition: Term, conclusion: Term) -> Term:
@@ -98,7 +79,7 @@ def implies(condition: Term, conclusion: Term) -> Term:
     if anatomy(condition).kind == z3.Z3_OP_TRUE:
         return conclusion
     ctx = condition.ctx
-    return z3.BoolRef(z3.Z3_mk_implies(ctx.ref(), condition.ast, conclusion.ast), ctx)
+    return ctx.term(z3.Z3_mk_implies(ctx.ctx, condition.ast, conclusion.ast), Truth)
 
 
 def real(term: Term) -> Term:

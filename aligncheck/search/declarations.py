@@ -91,7 +91,7 @@ def satisfiable(mechanism: Mechanism) -> bool | None:
         open_ = any(t.symbol and t.term.decl().get_id() in bounded for f in formulas for t in subterms(f))
         return True if _met(formulas) and not open_ else None
     finally:
-        s.ctx.nodes.clear()
+        s.ctx.forget()
 
 
 def _met(formulas: list[Term]) -> bool | None:
@@ -136,7 +136,7 @@ def senseless(mechanism: Mechanism) -> tuple[str, Span] | None:
                         if kernel.decider.follows(facts, goal, text) is None:
                             return text, span
     finally:
-        kernel.symbols.ctx.nodes.clear()
+        kernel.symbols.ctx.forget()
     return None
 
 

@@ -23,10 +23,11 @@ from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.sets import Sets
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Defined, Drawn, Given, Held, Rule, Symbols, Told
-from aligncheck.kernel.terms import Context, absolute, both, either, implies, real, subterms
+from aligncheck.kernel.terms import absolute, both, either, implies, real, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.number_terms import NumberContext
 from aligncheck.search.witness.sorting import Sorting, with_sorts
 from aligncheck.search.witness.witness_json import expression
 
@@ -57,7 +58,7 @@ def number(kernel: Kernel, value: object) -> Any:
 
 @pytest.mark.parametrize("values", list(product((False, True), repeat=2)))
 def test_connectives_are_those_of_logic(values: tuple[bool, bool]) -> None:
-    ctx = Context()
+    ctx = NumberContext()
     one, two = (z3.BoolVal(value, ctx) for value in values)
     for made, truth in (
         (both(one, two), all(values)),
@@ -70,7 +71,7 @@ def test_connectives_are_those_of_logic(values: tuple[bool, bool]) -> None:
 
 
 def test_numbers_stay_the_same() -> None:
-    ctx = Context()
+    ctx = NumberContext()
     for value in (-3, 0, 2):
         number = z3.IntVal(value, ctx)
         assert z3.is_true(z3.simplify(absolute(number) == abs(value)))
@@ -230,7 +231,7 @@ def test_a_guard_makes_defined_what_stands_under_it() -> None:
 
 
 def test_division_is_exact() -> None:
-    ctx = Context()
+    ctx = NumberContext()
     assert z3.is_true(z3.simplify(divided(ctx.integer(1), ctx.integer(3)) * 3 == 1))
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from aligncheck.kernel.answer import Line, Reject
 from aligncheck.kernel.decide import Kernel
-from aligncheck.kernel.form import well_formed, well_formed_witness
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path
 from aligncheck.kernel.symbols import Symbols
@@ -56,7 +55,7 @@ def collected(spec: n.Mechanism, witness: Witness, symbols: Symbols) -> Collecte
     """What the kernel asks about the spec with this witness; `symbols` hold its terms. Raises
     TooManyPathsError.
     """
-    kernel = Collector(well_formed(spec), well_formed_witness(witness), Decider(), symbols)
+    kernel = Collector(spec, witness, Decider(), symbols)
     kernel.found = Collected()
     try:
         kernel.judged()
@@ -103,7 +102,7 @@ class Collector(Kernel):
             except Reject:
                 self.found.senseless.add(line)
                 continue
-            self.found.said[id(term)] = (term, line)
+            self.found.said.setdefault(id(term), (term, line))
             made.append(Obligation("invariant", place, "", term, 0, line))
         return made
 

@@ -34,7 +34,7 @@ def with_needs(spec: n.Mechanism, witness: Witness) -> Witness:
     except Reject:
         return witness
     finally:
-        symbols.ctx.nodes.clear()
+        symbols.ctx.forget()
     known = {**finder.needs, **finder.found}
     told = replace(told, needs=tuple((number, *known[number]) for number in sorted(known)))
     return told if isinstance(decide(spec, told), Accepted) else witness

@@ -94,7 +94,7 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
             sieve.add_slowly(asked)
         return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
     finally:
-        symbols.ctx.nodes.clear()
+        symbols.ctx.forget()
 
 
 def _takes_long(witness: Witness, line: Line) -> bool:
@@ -145,7 +145,7 @@ def with_promises(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witnes
         witness = without(witness, new - sieve.kept)
         shown = [b for at, b in enumerate(within) if (-1, "within", at) in sieve.kept]
     finally:
-        symbols.ctx.nodes.clear()
+        symbols.ctx.forget()
     found: list[tuple[str, n.Expr | None, n.Expr | None]] = [b for b in shown if b[0].startswith("$")]
     for f in (f for f in fields if not f.startswith("$")):
         low = next((lo for name, lo, _ in shown if name == f and lo is not None), None)
@@ -264,7 +264,7 @@ def _sifted(
         witness = replace(witness, loops=tuple(_only(k, w, kept) for k, w in enumerate(loops)))
         return Found(witness, needed is not None)
     finally:
-        symbols.ctx.nodes.clear()
+        symbols.ctx.forget()
 
 
 def _only(k: int, loop: LoopWitness, kept: set[Line | None]) -> LoopWitness:
