@@ -23,7 +23,7 @@ def _bare(name: str, *takes: Any, gives: Any = z3.Ast) -> Callable[..., Any]:
     """A function of Z3 itself, of a context and more: what is called by the library's of that name."""
     (librarys,) = getattr(z3, f"Z3_{name}").__defaults__
     address: Any = ctypes.cast(librarys.f, ctypes.c_void_p).value
-    return ctypes.CFUNCTYPE(gives, ctypes.c_void_p, *takes)(address)  # type: ignore[no-any-return]
+    return ctypes.CFUNCTYPE(gives, ctypes.c_void_p, *takes)(address)
 
 
 _ONE, _COUNT = (ctypes.c_void_p,), ctypes.c_uint
@@ -127,6 +127,7 @@ def wrapped(ast: Any, ctx: Any) -> Any:
         if sort is not None and kind in (z3.Z3_APP_AST, z3.Z3_NUMERAL_AST):
             return ctx.term(ast, sort[kind == z3.Z3_NUMERAL_AST])
         known = ctx.nodes[ast.value] = _LIBRARYS(ast, ctx)
+        known.anatomy = None
     return known
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 TRUSTED: dict[str, str] = {
     "aligncheck.kernel": "decides, from a spec and a witness",
-    "aligncheck.number_terms": "Z3's numbers, as its library makes them, but quicker",
+    "aligncheck.number_terms": "Z3's terms, as its library makes them, but quicker",
     "aligncheck.language.syntax": "the spec's text to its tree",
     "aligncheck.language.adjacencies": "how neighbours may differ",
     "aligncheck.language.families": "what is known of each noise family",

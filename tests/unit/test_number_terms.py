@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import z3
 
+from aligncheck.kernel.terms import anatomy, both
 from aligncheck.number_terms import FunctionSymbol, NumberContext, NumberTerm, wrapped
 
 OPERATORS = (
@@ -88,3 +89,32 @@ def test_what_the_library_gives_back_knows_its_sort_too() -> None:
     bound = z3.Var(0, mine["whole"].sort())
     assert z3.is_int(wrapped(bound.ast, bound.ctx))
     assert not isinstance(z3.Int("x") + 1, NumberTerm)
+
+
+def test_each_term_is_one_object_whoever_makes_it() -> None:
+    mine = ours()
+    x, half, truth = mine["real"], mine["half"], mine["truth"]
+    assert x + half is x + half
+    assert x.ctx.integer(2) is mine["two"]
+    assert (x <= half) is (x <= half)
+    assert anatomy(z3.Not(truth)) is anatomy(z3.Not(truth))
+    assert (x * half + x).arg(0) is x * half
+    assert [part.term for part in anatomy(x * half).parts][1] is half
+
+
+def test_what_is_ill_sorted_is_refused() -> None:
+    mine = ours()
+    for _ in range(2):
+        with pytest.raises(z3.Z3Exception):
+            both(mine["real"], mine["truth"])
+
+
+def test_bound_variables_and_quantifiers_have_an_anatomy() -> None:
+    mine = ours()
+    x = mine["whole"]
+    general = z3.ForAll([x], x > 0)
+    for term in (general, general.body(), general.body().arg(0)):
+        assert anatomy(term) is anatomy(term)
+    assert anatomy(general.body().arg(0)).parts == ()
+    x.ctx.forget()
+    assert anatomy(x).symbol
