@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import NoReturn, TypeAlias
 
-    _Command: TypeAlias = "Callable[[argparse.Namespace], int]"
     _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
 STATUSES = """\
@@ -44,9 +43,10 @@ def main(arguments: list[str] | None = None) -> int:
     as_json = False
     try:
         try:
-            args = _parser().parse_args(arguments)
-            as_json = getattr(args, "json", False)
-            status: int = args.carry_out(args)
+            parser = _parser()
+            args = parser.parse_args(arguments)
+            as_json = getattr(args, "as_json", False)
+            status = _help(parser) if args.command is None else _carry_out(args)
         except SystemExit as exit_:  # from argparse: help was shown, or an argument is wrong
             status = exit_.code if isinstance(exit_.code, int) else 2
         sys.stdout.flush()
@@ -108,178 +108,15 @@ def _abandon_standard_output() -> None:
     os.close(nowhere)
 
 
-def _verify(args: argparse.Namespace) -> int:
-    from aligncheck.commands.verify import expect, verify
+def _carry_out(args: argparse.Namespace) -> int:
+    """Calls the command's function with what was given, by the names of its parameters."""
+    given = vars(args)
+    module, function = given.pop("carried_out_by").split(".")
+    del given["command"]
+    from importlib import import_module
 
-    if args.expect:
-        return expect(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
-    return verify(
-        args.paths,
-        timeout=args.timeout,
-        jobs=args.jobs,
-        as_json=args.json,
-        verbose=args.verbose,
-        refuting=args.refute,
-        lints=args.lint,
-    )
-
-
-def _refute(args: argparse.Namespace) -> int:
-    from aligncheck.commands.refute import expect as expect_refuted
-    from aligncheck.commands.refute import refute
-
-    if args.expect:
-        return expect_refuted(args.paths, timeout=args.timeout, jobs=args.jobs, as_json=args.json)
-    return refute(
-        args.paths,
-        eps=args.eps,
-        settings=args.set,
-        timeout=args.timeout,
-        jobs=args.jobs,
-        as_json=args.json,
-    )
-
-
-def _compile(args: argparse.Namespace) -> int:
-    from aligncheck.commands.compile import compare_compiled, compile_spec
-
-    if args.output is not None and args.out is not None:
-        raise CommandError(f"two modules are named: `{args.out}` and, by `-o`, `{args.output}`")
-    module = args.output if args.out is None else args.out
-    if args.check:
-        if module is None:
-            raise CommandError("`--check` compares a module with its spec: name it as well")
-        if args.smt is not None:
-            raise CommandError("`--check` writes nothing, so there is nothing for `--smt`")
-        return compare_compiled(args.file, module, timeout=args.timeout, mode=args.mode)
-    return compile_spec(
-        args.file, module, timeout=args.timeout, force=args.force, mode=args.mode, smt=args.smt
-    )
-
-
-def _check(args: argparse.Namespace) -> int:
-    from aligncheck.commands.check import check
-
-    return check(args.file, solver=args.solver, timeout=args.timeout)
-
-
-def _run(args: argparse.Namespace) -> int:
-    from aligncheck.commands.run import run
-
-    return run(
-        args.file,
-        data=args.data,
-        column=args.column,
-        label=args.label,
-        settings=args.set,
-        functions=args.function,
-        seed=args.seed,
-        mode=args.mode,
-        gamma=args.gamma,
-        as_json=args.json,
-        timeout=args.timeout,
-        deciding=args.check,
-    )
-
-
-def _test(args: argparse.Namespace) -> int:
-    from aligncheck.commands.test import TestingOptions, test
-
-    return test(
-        TestingOptions(
-            function=args.function,
-            eps=args.eps,
-            claim=args.claim,
-            delta=args.delta,
-            spec=args.spec,
-            settings=args.set,
-            vary=args.vary,
-            database=args.database,
-            array=args.array,
-            adjacency=args.adjacency,
-            sensitivity=args.sensitivity,
-            length=args.length,
-            pairs=args.pair,
-            runs=args.runs,
-            selection=args.selection,
-            alpha=args.alpha,
-            seed=args.seed,
-            jobs=args.jobs,
-            timeout=args.timeout,
-            plot=args.plot,
-            as_json=args.json,
-        )
-    )
-
-
-def _show(args: argparse.Namespace) -> int:
-    from aligncheck.commands.show import show
-
-    return show(args.file, args.mode)
-
-
-def _align(args: argparse.Namespace) -> int:
-    from aligncheck.commands.improve import align
-
-    return align(args.file, timeout=args.timeout, write=args.write)
-
-
-def _claim(args: argparse.Namespace) -> int:
-    from aligncheck.commands.improve import accuracy, claim
-
-    if args.accuracy:
-        return accuracy(args.file, timeout=args.timeout)
-    return claim(args.file, timeout=args.timeout)
-
-
-def _fix(args: argparse.Namespace) -> int:
-    from aligncheck.commands.improve import fix
-
-    return fix(args.file, timeout=args.timeout, write=args.write)
-
-
-def _tune(args: argparse.Namespace) -> int:
-    from aligncheck.commands.improve import tune
-
-    return tune(args.file, timeout=args.timeout, minimise=args.minimise, over=args.over)
-
-
-def _explain(args: argparse.Namespace) -> int:
-    targets = (args.html, args.latex, args.markdown)
-    if any(targets) or (args.name or "").endswith(".dp"):
-        from aligncheck.commands.publish import Targets, publish
-
-        if args.name is None:
-            raise CommandError("which spec? `aligncheck explain SPEC --html OUT` writes about one")
-        return publish(args.name, Targets(*targets), timeout=args.timeout)
-    from aligncheck.commands.explain import explain
-
-    return explain(args.name)
-
-
-def _compare(args: argparse.Namespace) -> int:
-    from aligncheck.commands.publish import Targets, compare
-
-    targets = Targets(args.html, args.latex, args.markdown)
-    return compare(args.one, args.other, targets, timeout=args.timeout)
-
-
-def _examples(args: argparse.Namespace) -> int:
-    from aligncheck.commands.examples import examples
-
-    return examples(args.name, folder=args.copy, force=args.force)
-
-
-def _new(args: argparse.Namespace) -> int:
-    from aligncheck.commands.examples import new
-
-    return new(args.name, origin=args.origin, python=args.python, force=args.force)
-
-
-def _completion(args: argparse.Namespace) -> int:
-    from aligncheck.commands.completion import completion
-
-    return completion(_parser(), args.shell)
+    status: int = getattr(import_module(f"aligncheck.commands.{module}"), function)(**given)
+    return status
 
 
 def _seconds(text: str) -> float:
@@ -683,7 +520,6 @@ def _parser() -> _Parser:
         epilog=f"{_EXAMPLES}\n\n{STATUSES}",
         formatter_class=_Help,
     )
-    parser.set_defaults(carry_out=lambda _: _help(parser))
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for declare in (
@@ -705,6 +541,7 @@ def _parser() -> _Parser:
         _declare_completion,
     ):
         declare(commands)
+    commands.choices["completion"].set_defaults(parser=parser)
     return parser
 
 
@@ -717,36 +554,40 @@ def _declare_verify(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "verify",
-        _verify,
+        "verify.verify",
         "prove specs, or show why they are not proved",
         _VERIFY_ABOUT,
         f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
     )
     _add_paths(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    _add_json(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
-    parser.add_argument("--expect", action="store_true", help="compare verdicts with the `expect` lines")
     parser.add_argument(
-        "--refute", action="store_true", help="where the proof fails, search for a real violation"
+        "--expect", action="store_true", dest="expecting", help="compare verdicts with the `expect` lines"
+    )
+    parser.add_argument(
+        "--refute",
+        action="store_true",
+        dest="refuting",
+        help="where the proof fails, search for a real violation",
     )
     parser.add_argument(
         "--lint",
+        dest="lints",
         action="append",
         default=[],
         choices=["units"],
         help="also what may be meant, but looks wrong: units, sums of an answer and a count",
     )
     _add_timeout(parser)
-    parser.add_argument(
-        "--jobs", type=_count, metavar="N", help="files to check at once (default: one per processor)"
-    )
+    _add_jobs(parser, "files to check at once")
 
 
 def _declare_refute(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "refute",
-        _refute,
+        "refute.refute",
         "search for a certified violation of privacy",
         _REFUTE_ABOUT,
         _REFUTE_EXAMPLES,
@@ -754,19 +595,19 @@ def _declare_refute(commands: _Commands) -> None:
     _add_paths(parser)
     parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
     _add_settings(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of text")
-    parser.add_argument("--expect", action="store_true", help="compare with the `expect refuted` lines")
-    _add_search_time(parser, "to search each file")
+    _add_json(parser)
     parser.add_argument(
-        "--jobs", type=_count, metavar="N", help="files to search at once (default: one per processor)"
+        "--expect", action="store_true", dest="expecting", help="compare with the `expect refuted` lines"
     )
+    _add_search_time(parser, "to search each file")
+    _add_jobs(parser, "files to search at once")
 
 
 def _declare_compile(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "compile",
-        _compile,
+        "compile.compile_",
         "turn a verified spec into a Python module",
         _COMPILE_ABOUT,
         f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
@@ -775,7 +616,10 @@ def _declare_compile(commands: _Commands) -> None:
     parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
     parser.add_argument("-o", "--output", metavar="OUT.py", help="the same")
     parser.add_argument(
-        "--check", action="store_true", help="write nothing: is OUT.py what would be written now?"
+        "--check",
+        action="store_true",
+        dest="comparing",
+        help="write nothing: is OUT.py what would be written now?",
     )
     parser.add_argument("--force", action="store_true", help="overwrite also what was not generated")
     parser.add_argument(
@@ -792,12 +636,12 @@ def _declare_check(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "check",
-        _check,
+        "check.check",
         "decide a compiled module's certificate afresh",
         _CHECK_ABOUT,
         _CHECK_EXAMPLES,
     )
-    parser.add_argument("file", metavar="OUT.py", help="a generated module")
+    _add_file(parser, "OUT.py", "a generated module")
     parser.add_argument(
         "--solver", choices=("z3", "cvc5", "both"), default="z3", help="who decides (default: %(default)s)"
     )
@@ -806,9 +650,14 @@ def _declare_check(commands: _Commands) -> None:
 
 def _declare_run(commands: _Commands) -> None:
     parser = _declare(
-        commands, "run", _run, "run a verified mechanism on a column of a CSV file", _RUN_ABOUT, _RUN_EXAMPLES
+        commands,
+        "run",
+        "run.run",
+        "run a verified mechanism on a column of a CSV file",
+        _RUN_ABOUT,
+        _RUN_EXAMPLES,
     )
-    parser.add_argument("file", metavar="FILE", help="a spec (.dp) or a generated module (.py)")
+    _add_file(parser, what="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
     parser.add_argument("--column", metavar="C", help="the column that holds the answers")
     parser.add_argument(
@@ -817,6 +666,7 @@ def _declare_run(commands: _Commands) -> None:
     _add_settings(parser)
     parser.add_argument(
         "--function",
+        dest="functions",
         action="append",
         default=[],
         metavar="NAME=FILE.py:FUNCTION",
@@ -835,11 +685,12 @@ def _declare_run(commands: _Commands) -> None:
     )
     parser.add_argument(
         "--check",
+        dest="deciding",
         action="store_true",
         help="decide a module's proof first and compare its code, as `aligncheck check` does; of a spec the "
         "proof is always decided",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document instead of a table")
+    _add_json(parser, "a table")
     _add_timeout(parser)
 
 
@@ -847,7 +698,7 @@ def _declare_test(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "test",
-        _test,
+        "test.test",
         "statistical evidence against a Python function's claim",
         _TEST_ABOUT,
         _TEST_EXAMPLES,
@@ -873,9 +724,7 @@ def _declare_test(commands: _Commands) -> None:
         help="what is tested is (eps, delta)-privacy; also given to the parameter `delta` (default: what a "
         "compiled mechanism claims, else 0)",
     )
-    what.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="an argument; once for each"
-    )
+    _add_settings(what, "an argument")
     what.add_argument(
         "--vary",
         action="append",
@@ -913,6 +762,7 @@ def _declare_test(commands: _Commands) -> None:
     )
     inputs.add_argument(
         "--pair",
+        dest="pairs",
         nargs=2,
         action="append",
         default=[],
@@ -941,7 +791,7 @@ def _declare_test(commands: _Commands) -> None:
     work.add_argument(
         "--seed", type=_seed, metavar="N", help="repeats a result (default: a new one, printed)"
     )
-    work.add_argument("--jobs", type=_count, metavar="N", help="processes (default: one per processor)")
+    _add_jobs(work, "processes")
     work.add_argument(
         "--timeout",
         type=_seconds,
@@ -950,14 +800,14 @@ def _declare_test(commands: _Commands) -> None:
         help="seconds after which a call counts as hanging (default: %(default)g)",
     )
     work.add_argument("--plot", metavar="FILE", help="draw the p-values of a sweep: a .png or .svg file")
-    work.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    _add_json(work)
 
 
 def _declare_show(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "show",
-        _show,
+        "show.show",
         "print a spec with its alignment beside the lines it moves",
         _SHOW_ABOUT,
         _SHOW_EXAMPLES,
@@ -974,13 +824,13 @@ def _declare_align(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "align",
-        _align,
+        "improve.align",
         "find an alignment with which a spec is verified",
         _ALIGN_ABOUT,
         _ALIGN_EXAMPLES,
     )
     _add_file(parser)
-    parser.add_argument("--write", action="store_true", help="put the alignment into the file")
+    _add_write(parser, "alignment")
     _add_search_time(parser, "to search")
 
 
@@ -988,7 +838,7 @@ def _declare_claim(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "claim",
-        _claim,
+        "improve.claim",
         "find the least claim that an alignment proves",
         _CLAIM_ABOUT,
         _CLAIM_EXAMPLES,
@@ -999,14 +849,18 @@ def _declare_claim(commands: _Commands) -> None:
 
 
 def _declare_fix(commands: _Commands) -> None:
-    parser = _declare(commands, "fix", _fix, "repair a spec whose alignment fails", _FIX_ABOUT, _FIX_EXAMPLES)
+    parser = _declare(
+        commands, "fix", "improve.fix", "repair a spec whose alignment fails", _FIX_ABOUT, _FIX_EXAMPLES
+    )
     _add_file(parser)
-    parser.add_argument("--write", action="store_true", help="put the first repair into the file")
+    _add_write(parser, "first repair")
     _add_search_time(parser, "to search")
 
 
 def _declare_tune(commands: _Commands) -> None:
-    parser = _declare(commands, "tune", _tune, "find the best split of a budget", _TUNE_ABOUT, _TUNE_EXAMPLES)
+    parser = _declare(
+        commands, "tune", "improve.tune", "find the best split of a budget", _TUNE_ABOUT, _TUNE_EXAMPLES
+    )
     _add_file(parser)
     parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
     parser.add_argument(
@@ -1019,7 +873,7 @@ def _declare_explain(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "explain",
-        _explain,
+        "explain.explain",
         "explain a spec, a condition, a word of the language or an error",
         _EXPLAIN_ABOUT,
         _EXPLAIN_EXAMPLES,
@@ -1034,7 +888,7 @@ def _declare_compare(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "compare",
-        _compare,
+        "publish.compare",
         "put a correct spec beside a broken one",
         _COMPARE_ABOUT,
         _COMPARE_EXAMPLES,
@@ -1045,9 +899,8 @@ def _declare_compare(commands: _Commands) -> None:
 
 
 def _add_documents(parser: _Parser) -> None:
-    parser.add_argument("--html", metavar="OUT", help="write a page")
-    parser.add_argument("--latex", metavar="OUT", help="write LaTeX")
-    parser.add_argument("--markdown", metavar="OUT", help="write Markdown")
+    for kind, what in ("html", "a page"), ("latex", "LaTeX"), ("markdown", "Markdown"):
+        parser.add_argument(f"--{kind}", metavar="OUT", help=f"write {what}")
     _add_timeout(parser)
 
 
@@ -1055,18 +908,22 @@ def _declare_examples(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "examples",
-        _examples,
+        "examples.examples",
         "list, print or copy the specs that come with aligncheck",
         _EXAMPLES_ABOUT,
         _EXAMPLES_EXAMPLES,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="one of the list")
-    parser.add_argument("--copy", metavar="FOLDER", help="copy it there, or all of them (`.`: into this one)")
+    parser.add_argument(
+        "--copy", dest="folder", metavar="FOLDER", help="copy it there, or all of them (`.`: into this one)"
+    )
     parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
 
 
 def _declare_new(commands: _Commands) -> None:
-    parser = _declare(commands, "new", _new, "write a spec to start from", _NEW_ABOUT, _NEW_EXAMPLES)
+    parser = _declare(
+        commands, "new", "examples.new", "write a spec to start from", _NEW_ABOUT, _NEW_EXAMPLES
+    )
     parser.add_argument("name", metavar="NAME", help="the mechanism's name")
     parser.add_argument("--from", dest="origin", metavar="EXAMPLE", help="one of `aligncheck examples`")
     parser.add_argument("--python", action="store_true", help="also a test for pytest")
@@ -1077,7 +934,7 @@ def _declare_completion(commands: _Commands) -> None:
     parser = _declare(
         commands,
         "completion",
-        _completion,
+        "completion.completion",
         "print what a shell needs to complete commands",
         "Prints a script that completes commands, options and file names (by shtab).",
         _COMPLETION_EXAMPLES,
@@ -1085,25 +942,38 @@ def _declare_completion(commands: _Commands) -> None:
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
 
 
-def _declare(
-    commands: _Commands, name: str, carry_out: _Command, summary: str, about: str, epilog: str
-) -> _Parser:
+def _declare(commands: _Commands, name: str, by: str, summary: str, about: str, epilog: str) -> _Parser:
+    """A command that a function of `commands` carries out, `by` its module and name."""
     parser = commands.add_parser(name, help=summary, description=about, epilog=epilog, formatter_class=_Help)
-    parser.set_defaults(carry_out=carry_out)
+    parser.set_defaults(carried_out_by=by)
     return parser
+
+
+def _add_json(parser: argparse._ActionsContainer, other: str = "text") -> None:
+    said = f"print one JSON document instead of {other}"
+    parser.add_argument("--json", action="store_true", dest="as_json", help=said)
+
+
+def _add_jobs(parser: argparse._ActionsContainer, what: str) -> None:
+    parser.add_argument("--jobs", type=_count, metavar="N", help=f"{what} (default: one per processor)")
+
+
+def _add_write(parser: _Parser, what: str) -> None:
+    parser.add_argument("--write", action="store_true", help=f"put the {what} into the file")
 
 
 def _add_paths(parser: _Parser) -> None:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
 
 
-def _add_file(parser: _Parser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the spec")
+def _add_file(parser: _Parser, metavar: str = "FILE", what: str = "the spec") -> None:
+    parser.add_argument("path", metavar=metavar, help=what)
 
 
-def _add_settings(parser: _Parser) -> None:
+def _add_settings(parser: argparse._ActionsContainer, what: str = "a parameter's value") -> None:
+    said = f"{what}; once for each"
     parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter's value; once for each"
+        "--set", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=said
     )
 
 

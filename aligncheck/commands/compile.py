@@ -40,14 +40,32 @@ STALE = 1
 _HEAD = 4096
 
 
-def compile_spec(
+def compile_(
     path: str,
-    output: str | None,
+    out: str | None,
     *,
+    output: str | None,
+    comparing: bool,
     timeout: float,
     force: bool,
-    mode: str | None = None,
-    smt: str | None = None,
+    mode: str | None,
+    smt: str | None,
+) -> int:
+    """Writes a module, named once, or (`comparing`) says whether it is what would be written."""
+    if output is not None and out is not None:
+        raise CommandError(f"two modules are named: `{out}` and, by `-o`, `{output}`")
+    module = output if out is None else out
+    if not comparing:
+        return compile_spec(path, module, timeout=timeout, force=force, mode=mode, smt=smt)
+    if module is None:
+        raise CommandError("`--check` compares a module with its spec: name it as well")
+    if smt is not None:
+        raise CommandError("`--check` writes nothing, so there is nothing for `--smt`")
+    return compare_compiled(path, module, timeout=timeout, mode=mode)
+
+
+def compile_spec(
+    path: str, output: str | None, *, timeout: float, force: bool, mode: str | None, smt: str | None
 ) -> int:
     """Writes the module with its certificate to `output`, or prints it, and the kernel's questions to the
     folder `smt`. Returns the verdict's exit status; that of UNKNOWN where the spec is verified, but
@@ -86,7 +104,7 @@ def compile_spec(
     return 0
 
 
-def compare_compiled(path: str, module: str, *, timeout: float, mode: str | None = None) -> int:
+def compare_compiled(path: str, module: str, *, timeout: float, mode: str | None) -> int:
     """Prints whether a module is what would be compiled from a spec now, and if not, what has changed; writes
     nothing. Returns 0 if it is, `STALE`, or what `compile_spec` returns where nothing can be compiled.
 

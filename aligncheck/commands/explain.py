@@ -15,8 +15,16 @@ Also: `aligncheck explain language` prints the reference of the language; its se
 (`Lap`, …) and errors (`unknown-name`, …) are explained by their names."""
 
 
-def explain(name: str | None) -> int:
-    """Prints what a name means, or the list of conditions. Raises CommandError for an unknown name."""
+def explain(name: str | None, *, timeout: float = 60, **targets: str | None) -> int:
+    """Prints what a name means, or the list of conditions; of a spec, see `publish`. Raises CommandError for
+    an unknown name.
+    """
+    if any(targets.values()) or (name or "").endswith(".dp"):
+        from aligncheck.commands.publish import publish
+
+        if name is None:
+            raise CommandError("which spec? `aligncheck explain SPEC --html OUT` writes about one")
+        return publish(name, timeout=timeout, **targets)
     from aligncheck.report.glossary import codes, explain_code, explain_word, sections, words
 
     if name is None:

@@ -168,10 +168,12 @@ def refused(error: RefusedSpec) -> int:
 # --- claims and repairs -------------------------------------------------------------------------------------
 
 
-def claim(path: str, *, timeout: float | None) -> int:
-    """Prints the least claim that the alignment of a spec proves. Returns 0; 2 where there is no spec; 3
-    where none was found.
+def claim(path: str, *, timeout: float | None, accuracy: bool) -> int:
+    """Prints the least claim that the alignment of a spec proves; instead of it, bounds on what noise does
+    (`accuracy`). Returns 0; 2 where there is no spec; 3 where none was found.
     """
+    if accuracy:
+        return _print_accuracy(path, timeout)
     found = in_worker(_claim, (one_file(path), timeout), timeout)
     if isinstance(found, RefusedSpec):
         return refused(found)
@@ -199,7 +201,7 @@ def _together(found: LeastClaim) -> str:
     return several + ("; it grows with the number of answers" if "len(" in found.free[0] else "")
 
 
-def accuracy(path: str, *, timeout: float | None) -> int:
+def _print_accuracy(path: str, timeout: float | None) -> int:
     """Prints bounds on what the noise of a spec does to its tests, selections and released numbers. Returns
     0; 2 where there is no spec, or no such formula.
     """

@@ -30,10 +30,11 @@ class Targets:
         return (self.html, self.latex, self.markdown) != (None, None, None)
 
 
-def publish(path: str, targets: Targets, *, timeout: float) -> int:
-    """Writes what is found of a spec, or prints it as Markdown where no file is named. Returns 0; 2 where the
-    file is no spec that can be checked.
+def publish(path: str, *, timeout: float, **given: str | None) -> int:
+    """Writes what is found of a spec, or prints it as Markdown where no `Targets` are given. Returns 0; 2
+    where the file is no spec that can be checked.
     """
+    targets = Targets(**given)
     _keep(path, targets)
     result, refutation = judged(path, timeout)
     if _refused(result):
@@ -50,10 +51,11 @@ def publish(path: str, targets: Targets, *, timeout: float) -> int:
     return 0
 
 
-def compare(one: str, other: str, targets: Targets, *, timeout: float) -> int:
-    """Writes, or prints, which lines of two specs differ, and what is found of each. Returns 0; 2 where
-    a file is no spec that can be checked.
+def compare(one: str, other: str, *, timeout: float, **given: str | None) -> int:
+    """Writes, or prints where no `Targets` are given, which lines of two specs differ, and what is found of
+    each. Returns 0; 2 where a file is no spec that can be checked.
     """
+    targets = Targets(**given)
     for path in (one, other):
         _keep(path, targets)
     pair = (judged(one, timeout), judged(other, timeout))

@@ -19,13 +19,19 @@ if TYPE_CHECKING:
 def refute(
     paths: Sequence[str],
     *,
-    eps: str | None,
-    settings: Sequence[str],
-    timeout: float | None,
-    jobs: int | None,
-    as_json: bool,
+    eps: str | None = None,
+    settings: Sequence[str] = (),
+    timeout: float | None = None,
+    jobs: int | None = None,
+    as_json: bool = False,
+    expecting: bool = False,
 ) -> int:
-    """Prints what was found in each file, and a count where there are several. Returns the worst status."""
+    """Prints what was found in each file, and a count where there are several. Returns the worst status.
+
+    `expecting`: instead, see `expect`.
+    """
+    if expecting:
+        return expect(paths, timeout=timeout, jobs=jobs, as_json=as_json)
     start = time.monotonic()
     files = spec_files(paths)
     values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])

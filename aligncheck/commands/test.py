@@ -54,8 +54,8 @@ class TestingOptions:
     as_json: bool
 
 
-def test(options: TestingOptions) -> int:
-    """Prints what a test found. Returns 1 for evidence against the claim, else 0.
+def test(**given: Any) -> int:
+    """Prints what a test with such `TestingOptions` found. Returns 1 for evidence against the claim, else 0.
 
     Raises CommandError where there is nothing that can be tested, or something is not installed.
     """
@@ -68,7 +68,7 @@ def test(options: TestingOptions) -> int:
     from aligncheck.statistical.cannot_test import CannotTest
 
     try:
-        return _tested(options)
+        return _tested(TestingOptions(**given))
     except CannotTest as error:
         raise CommandError(error.message, error.advice) from None
 

@@ -22,15 +22,18 @@ def verify(
     jobs: int | None,
     as_json: bool,
     verbose: bool,
-    refuting: bool = False,
-    lints: Sequence[str] = (),
+    expecting: bool,
+    refuting: bool,
+    lints: Sequence[str],
 ) -> int:
     """Prints a report per file, and a count where there are several. Returns the worst verdict's status.
 
     `refuting`: where the proof fails, a violation is searched for, and what comes of it is printed beside the
     verdict. A certified violation of what was not decided counts as a failure. `lints`: what is looked at
-    besides, by name, which changes no verdict.
+    besides, by name, which changes no verdict. `expecting`: instead, see `expect`.
     """
+    if expecting:
+        return expect(paths, timeout=timeout, jobs=jobs, as_json=as_json)
     from aligncheck.commands.refuting import refuted_after
 
     start = time.monotonic()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -105,26 +107,32 @@ def to_run(command: str) -> list[str]:
     return [line for line in lines if not any(other.startswith(f"{line} -") for other in lines)]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sh")
+@pytest.fixture(scope="module")
+def brought(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `BRING` copies, once for all commands."""
+    folder = tmp_path_factory.mktemp("brought")
+    assert main(["examples", "--copy", str(folder)]) == 0
+    return folder
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS], ids=lambda c: c or "aligncheck")
-def test_examples_in_help_run_as_printed(command: str, tmp_path: Path) -> None:
+def test_examples_in_help_run_as_printed(
+    command: str,
+    brought: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """In an empty folder, with nothing but the package; a file that is missing would end with status 2."""
-    program = tmp_path / "bin" / "aligncheck"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m aligncheck "$@"\n')
-    program.chmod(0o755)
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    environment = {**os.environ, "PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}"}
+    monkeypatch.chdir(tmp_path)
     for line in to_run(command):
-        less = " --runs 500 --selection 500" if line.startswith("aligncheck test") else ""
-        done = subprocess.run(
-            ["sh", "-c", line + less],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        if line == BRING:
+            shutil.copytree(brought, tmp_path, dirs_exist_ok=True)
+            continue
+        program, *arguments = shlex.split(line.partition(" > ")[0])
+        assert program == "aligncheck"
+        arguments = [path for each in arguments for path in (sorted(glob(each)) or [each])]
+        less = ("--runs", "500", "--selection", "500") if command == "test" else ()
+        status = main([*arguments, *less])
         fails = any(word in line for word in ("broken/", "mine.py", "--expect"))
-        assert done.returncode in ((0, 1) if fails else (0,)), f"{line}\n{done.stdout}{done.stderr}"
+        assert status in ((0, 1) if fails else (0,)), (line, capfd.readouterr())

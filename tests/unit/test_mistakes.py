@@ -172,7 +172,7 @@ def test_every_command_tells_all_faults(tmp_path: Path, capsys: pytest.CaptureFi
     assert len(verdict.further) == MOST - 1
     assert show(str(path)) == 2
     assert capsys.readouterr().err.count("error[") == MOST
-    assert refute([str(path)], eps=None, settings=(), timeout=None, jobs=1, as_json=False) == 2
+    assert refute([str(path)], jobs=1) == 2
     assert capsys.readouterr().out.count("error[") == MOST
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.publish import Targets, compare, publish
+from aligncheck.commands.publish import compare, publish
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.layout import spelled_plainly
@@ -209,13 +209,13 @@ def test_commands_write_what_they_are_asked_for(tmp_path: Path, capsys: pytest.C
     spec = tmp_path / "noisy.dp"
     spec.write_text(RIGHT, "utf-8")
     page, text = tmp_path / "it.html", tmp_path / "it.md"
-    assert publish(str(spec), Targets(html=str(page), markdown=str(text)), timeout=60) == 0
+    assert publish(str(spec), html=str(page), markdown=str(text), timeout=60) == 0
     assert "VERIFIED" in page.read_text("utf-8")
     assert "VERIFIED" in text.read_text("utf-8")
-    assert compare(str(spec), str(spec), Targets(), timeout=60) == 0
+    assert compare(str(spec), str(spec), timeout=60) == 0
     assert capsys.readouterr().out.count("VERIFIED") == 2
     with pytest.raises(CommandError, match="that is a spec"):
-        publish(str(spec), Targets(html=str(spec)), timeout=60)
+        publish(str(spec), html=str(spec), timeout=60)
     spec.write_text("mechanism", "utf-8")
-    assert publish(str(spec), Targets(html=str(page)), timeout=60) == 2
+    assert publish(str(spec), html=str(page), timeout=60) == 2
     assert "VERIFIED" in page.read_text("utf-8"), "left as it was"
