@@ -16,7 +16,12 @@ from aligncheck.commands.telling import tell
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn, TypeAlias
+    from typing import NoReturn, TypeAlias, TypedDict
+
+    class _HelpTexts(TypedDict):
+        description: str
+        epilog: str
+        formatter_class: type[argparse.HelpFormatter]
 
     _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
 
@@ -193,41 +198,41 @@ class _Parser(argparse.ArgumentParser):
 _BRING = "  aligncheck examples --copy .          brings the files that are named here\n"
 """The first of the examples of a command's help: with it they run as printed, in any folder."""
 
-_ABOUT = """\
+_PROGRAM = f"""\
 Proves that small randomized mechanisms are differentially private, by checking
-a randomness alignment, or shows why the alignment does not prove it."""
+a randomness alignment, or shows why the alignment does not prove it.
 
-_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck new my_svt --python
   aligncheck verify my_svt.dp
   aligncheck verify specs/adaptive_svt.dp
   aligncheck verify --expect specs/broken/isvt*.dp
   aligncheck compile specs/svt.dp -o svt.py
-  aligncheck explain cost"""
+  aligncheck explain cost
 
-_VERIFY_ABOUT = """\
+{STATUSES}"""
+
+_VERIFY = f"""\
 Checks each mechanism's alignment: a verdict per file, and for each condition
 of the lemma how it was discharged. VERIFIED holds for every input, parameter
-and epsilon in the declared ranges."""
+and epsilon in the declared ranges.
 
-_VERIFY_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck verify specs/adaptive_svt.dp
   aligncheck verify specs/sparse.dp specs/svt_with_gap.dp --jobs 2
   aligncheck verify specs/sparse.dp --json > verdicts.json
-  aligncheck verify --expect specs/broken/isvt*.dp    against the `expect` lines"""
+  aligncheck verify --expect specs/broken/isvt*.dp    against the `expect` lines
 
-_EXPECT_STATUSES = "With --expect: 0 if every file does what its `expect` line says, otherwise 1."
+{STATUSES}
+With --expect: 0 if every file does what its `expect` line says, otherwise 1."""
 
-_REFUTE_ABOUT = """\
+_REFUTE = f"""\
 Searches for a real violation of the claim: parameters, neighbouring databases D
 and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E), and δ
 more where that is claimed; or, against a claim in ρ, with a Rényi divergence
 that is too great. Both probabilities are enclosed rigorously, so REFUTED is
-about the mechanism, not about its alignment. NO VIOLATION FOUND claims nothing."""
+about the mechanism, not about its alignment. NO VIOLATION FOUND claims nothing.
 
-_REFUTE_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck refute specs/broken/isvt3.dp
   aligncheck refute specs/broken/isvt3.dp --set N=2
@@ -242,7 +247,7 @@ exit status:
 With several files the worst counts: 2, then 1, then 3, then 0.
 With --expect: 0 if those files are refuted, and only those, that expect it."""
 
-_COMPILE_ABOUT = """\
+_COMPILE = f"""\
 Verifies the spec and writes it as a Python module that imports only
 aligncheck's small runtime. The module runs on exact numbers: the spec's form on
 a lattice is verified too. It carries a certificate of that: see `aligncheck
@@ -256,16 +261,14 @@ and a report is asked for.
 
 With --check nothing is written: OUT.py is compared with what would be written
 now. A module that was compiled before its spec was changed passes `aligncheck
-check`, which looks at the module alone, but not this."""
+check`, which looks at the module alone, but not this.
 
-_COMPILE_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck compile specs/svt.dp -o svt.py
   aligncheck compile specs/svt.dp       prints the module
   aligncheck compile specs/noisy_max_exp.dp --mode refined
-  aligncheck compile --check specs/svt.dp svt.py"""
+  aligncheck compile --check specs/svt.dp svt.py
 
-_COMPILE_STATUSES = """\
 exit status:
   0  written; with --check: OUT.py is what would be written now
   1  the alignment fails; with --check: OUT.py is not what would be written now,
@@ -275,15 +278,14 @@ exit status:
      VERIFIED can run in this mode
   5  a contradiction inside aligncheck: VERIFIED, and refuted"""
 
-_CHECK_ABOUT = """\
+_CHECK = f"""\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
 form that runs is derived from the spec in its certificate, the kernel decides
 afresh whether the witness there shows it to be private, and the code is read
 back and must be that form. What was edited is named, and what is proved is
 printed in full, with what it rests on. The digest at the end of a module finds
-accidents only; this finds intent."""
+accidents only; this finds intent.
 
-_CHECK_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck check mechanisms/adaptive_svt.py
   aligncheck check mechanisms/svt_with_gap.py --solver z3
@@ -298,7 +300,7 @@ The kernel asks Z3. With `--solver cvc5` or `both` each answer on which its
 decision rests is asked of cvc5 too, as SMT-LIB text, and counts only if cvc5
 gives it as well. It is an optional part: pip install 'aligncheck[cvc5]'"""
 
-_RUN_ABOUT = """\
+_RUN = f"""\
 Runs a spec (verified first) or a module made by `aligncheck compile` on the
 numbers of a CSV column, and prints the released records and the privacy that
 they cost. Beside a record that says which answer it is about stands the name of
@@ -308,9 +310,8 @@ names of the items are taken to be public.
 A module runs only if its digest is that of its text, which is compared before
 anything in it is executed. That finds accidents (a slip, a broken copy) and not
 intent: whoever edits a module can make its digest fit. Only --check, or
-`aligncheck check`, finds that; without it the output says `not checked`."""
+`aligncheck check`, finds that; without it the output says `not checked`.
 
-_RUN_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck run specs/adaptive_svt.dp --data counts.csv --column count \\
       --set T=1000 --set k=5 --set eps=1
@@ -329,7 +330,7 @@ exit status:
 Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
 output is not private: for tests and examples only."""
 
-_TEST_ABOUT = """\
+_TEST = f"""\
 Tests whether a Python function is as private as it claims: runs it many times
 on pairs of neighbouring inputs, chooses an event that tells them apart, and
 tests that event on other runs. The outcome is statistical evidence with its
@@ -340,9 +341,8 @@ parameter is the private input, by default a list of numbers. If it has a
 parameter `size`, it is called once for many runs and returns an array whose
 first axis is the run. A parameter `rng`, `generator`, `random_state` or `seed`
 is given what makes the test repeatable. Classes that `aligncheck compile` made
-can be tested as they are."""
+can be tested as they are.
 
-_TEST_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck test mine.py:noisy_max --eps 0.7
   aligncheck test mine.py:svt --eps 0.7 --set T=1 --runs 20000 --selection 5000
@@ -357,12 +357,11 @@ exit status:
   1  evidence against the claim
   2  error: nothing that could be tested"""
 
-_SHOW_ABOUT = """\
+_SHOW = f"""\
 Prints the spec with syntax colours; beside each draw stands how the alignment
 shifts it. With --mode, prints instead the form in which it would run:
-a spec that can be verified like any other."""
+a spec that can be verified like any other.
 
-_SHOW_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck show specs/adaptive_svt.dp
   aligncheck show specs/adaptive_svt.dp --mode lattice > on_lattice.dp
@@ -372,14 +371,13 @@ exit status:
   2  error: the file is no spec
   3  there is no form for that mode"""
 
-_ALIGN_ABOUT = """\
+_ALIGN = f"""\
 Finds an alignment with which the spec is verified, whatever its own `align`
 section says, and prints it. Candidates are made of the program's own
 expressions; concrete runs rule most of them out, and only the verdict of
 `verify` on the finished text counts. How much is tried is counted, so that every
-machine finds the same. That none is found says nothing of privacy."""
+machine finds the same. That none is found says nothing of privacy.
 
-_ALIGN_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck align specs/svt.dp
   aligncheck align specs/svt.dp --write     puts it into the file
@@ -389,14 +387,13 @@ exit status:
   2  error: no spec that can be checked, or the file cannot be written
   3  none was found among those that were tried"""
 
-_CLAIM_ABOUT = """\
+_CLAIM = f"""\
 Prints the least claim that the alignment of a spec proves, of the multiples of its
 own claim, each verified as text before it is shown; the run that costs most says
 whether less can be proved by this alignment. Where it is found, also a claim by
 the scales of the noise, and one for any other scales. With --accuracy, how far the
-noise can put off what the spec tests, selects and releases."""
+noise can put off what the spec tests, selects and releases.
 
-_CLAIM_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck claim specs/noisy_max.dp
   aligncheck claim --accuracy specs/above_threshold.dp
@@ -406,12 +403,11 @@ exit status:
   2  error: no spec that can be checked
   3  none was found"""
 
-_FIX_ABOUT = """\
+_FIX = f"""\
 Repairs a spec whose alignment fails: another alignment, or the smallest factor on
 the scales, or on the claim, with which it is verified. Each repair is verified
-before it is shown, as a diff."""
+before it is shown, as a diff.
 
-_FIX_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck fix specs/broken/noisy_max_half_noise.dp
   aligncheck fix specs/broken/noisy_max_half_noise.dp --write     applies the first repair
@@ -421,14 +417,13 @@ exit status:
   2  error: no spec that can be checked, or the file cannot be written
   3  no repair was found"""
 
-_TUNE_ABOUT = """\
+_TUNE = f"""\
 Prints what minimises the variance of a released number: the value of a parameter
 between 0 and 1, the share of the budget that something gets, or else the scales of
 the noise in it, so that the claim still holds. The variance is computed from the
 program; the spec must be verified, for every value of the parameter, and is
-verified anew with the scales."""
+verified anew with the scales.
 
-_TUNE_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck tune specs/adaptive_svt_theta.dp --minimise top.gap --over theta
 {_BRING}  aligncheck tune specs/svt_with_gap.dp --minimise top.gap
@@ -439,7 +434,7 @@ exit status:
   2  error: no spec that can be checked, or the variance is no such formula
   3  the spec is not decided"""
 
-_EXPLAIN_ABOUT = """\
+_EXPLAIN = f"""\
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then; what a statement, an adjacency or a
 noise family means; when an error is reported. `language` is the reference.
@@ -448,9 +443,8 @@ Without a name: the list of conditions.
 Of a spec: its proof as papers write it, condition by condition, with the cost
 of each line; or the two runs on which it fails, side by side, and a certified
 violation if there is one. As one self-contained page, as LaTeX (algorithmicx,
-booktabs) or as Markdown, which is printed where no file is named."""
+booktabs) or as Markdown, which is printed where no file is named.
 
-_EXPLAIN_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck explain
   aligncheck explain cost
@@ -463,12 +457,11 @@ exit status:
   0  explained
   2  error: nothing is called that, or it is no spec that can be checked"""
 
-_COMPARE_ABOUT = """\
+_COMPARE = f"""\
 Two specs side by side: the lines that differ, both verdicts, and what was found
 of each: the proof, or the runs on which it fails, and a certified violation if
-there is one. Printed, or as one self-contained page."""
+there is one. Printed, or as one self-contained page.
 
-_COMPARE_EXAMPLES = f"""\
 examples:
 {_BRING}  aligncheck compare specs/svt.dp specs/broken/isvt1.dp --html svt.html
 
@@ -476,13 +469,12 @@ exit status:
   0  compared
   2  error: one is no spec that can be checked"""
 
-_EXAMPLES_ABOUT = """\
+_EXAMPLES = """\
 The specs that come with aligncheck, correct and broken: lists them, prints one,
 or copies them. What `--copy` brings without a name is all: specs/, with the
 reference of the language, mechanisms/ (compiled ones), counts.csv, mine.py.
-A file that is there already is left alone, and is an error if it differs."""
+A file that is there already is left alone, and is an error if it differs.
 
-_EXAMPLES_EXAMPLES = """\
 examples:
   aligncheck examples
   aligncheck examples svt_with_gap
@@ -493,12 +485,11 @@ exit status:
   0  listed, printed or copied
   2  error: there is no such example, or a file is in the way"""
 
-_NEW_ABOUT = """\
+_NEW = """\
 Writes NAME.dp: a sparse vector technique of 25 lines that verifies, or with
 --from one of the examples under that name, with the specs that it calls. With
---python also test_NAME.py, which pytest runs."""
+--python also test_NAME.py, which pytest runs.
 
-_NEW_EXAMPLES = """\
 examples:
   aligncheck new my_svt
   aligncheck new my_gap --from svt_with_gap --python
@@ -507,7 +498,9 @@ exit status:
   0  written
   2  error: no such example, no name for a mechanism, or a file is in the way"""
 
-_COMPLETION_EXAMPLES = """\
+_COMPLETION = """\
+Prints a script that completes commands, options and file names (by shtab).
+
 examples:
   aligncheck completion bash > aligncheck.bash     then: . ./aligncheck.bash
   aligncheck completion zsh > _aligncheck          into a folder of $fpath"""
@@ -516,9 +509,7 @@ examples:
 def _parser() -> _Parser:
     parser = _Parser(
         prog="aligncheck",
-        description=_ABOUT,
-        epilog=f"{_EXAMPLES}\n\n{STATUSES}",
-        formatter_class=_Help,
+        **_help_texts(_PROGRAM),
     )
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
@@ -552,12 +543,7 @@ def _help(parser: _Parser) -> int:
 
 def _declare_verify(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "verify",
-        "verify.verify",
-        "prove specs, or show why they are not proved",
-        _VERIFY_ABOUT,
-        f"{_VERIFY_EXAMPLES}\n\n{STATUSES}\n{_EXPECT_STATUSES}",
+        commands, "verify", "verify.verify", "prove specs, or show why they are not proved", _VERIFY
     )
     _add_paths(parser)
     _add_json(parser)
@@ -585,12 +571,7 @@ def _declare_verify(commands: _Commands) -> None:
 
 def _declare_refute(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "refute",
-        "refute.refute",
-        "search for a certified violation of privacy",
-        _REFUTE_ABOUT,
-        _REFUTE_EXAMPLES,
+        commands, "refute", "refute.refute", "search for a certified violation of privacy", _REFUTE
     )
     _add_paths(parser)
     parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
@@ -605,12 +586,7 @@ def _declare_refute(commands: _Commands) -> None:
 
 def _declare_compile(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "compile",
-        "compile.compile_",
-        "turn a verified spec into a Python module",
-        _COMPILE_ABOUT,
-        f"{_COMPILE_EXAMPLES}\n\n{_COMPILE_STATUSES}",
+        commands, "compile", "compile.compile_", "turn a verified spec into a Python module", _COMPILE
     )
     _add_file(parser)
     parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
@@ -634,12 +610,7 @@ def _declare_compile(commands: _Commands) -> None:
 
 def _declare_check(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "check",
-        "check.check",
-        "decide a compiled module's certificate afresh",
-        _CHECK_ABOUT,
-        _CHECK_EXAMPLES,
+        commands, "check", "check.check", "decide a compiled module's certificate afresh", _CHECK
     )
     _add_file(parser, "OUT.py", "a generated module")
     parser.add_argument(
@@ -649,14 +620,7 @@ def _declare_check(commands: _Commands) -> None:
 
 
 def _declare_run(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "run",
-        "run.run",
-        "run a verified mechanism on a column of a CSV file",
-        _RUN_ABOUT,
-        _RUN_EXAMPLES,
-    )
+    parser = _declare(commands, "run", "run.run", "run a verified mechanism on a column of a CSV file", _RUN)
     _add_file(parser, what="a spec (.dp) or a generated module (.py)")
     parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
     parser.add_argument("--column", metavar="C", help="the column that holds the answers")
@@ -696,12 +660,7 @@ def _declare_run(commands: _Commands) -> None:
 
 def _declare_test(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "test",
-        "test.test",
-        "statistical evidence against a Python function's claim",
-        _TEST_ABOUT,
-        _TEST_EXAMPLES,
+        commands, "test", "test.test", "statistical evidence against a Python function's claim", _TEST
     )
     parser.add_argument("function", metavar="MODULE:FUNCTION", help="what to test")
     what = parser.add_argument_group("what is tested")
@@ -805,12 +764,7 @@ def _declare_test(commands: _Commands) -> None:
 
 def _declare_show(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "show",
-        "show.show",
-        "print a spec with its alignment beside the lines it moves",
-        _SHOW_ABOUT,
-        _SHOW_EXAMPLES,
+        commands, "show", "show.show", "print a spec with its alignment beside the lines it moves", _SHOW
     )
     _add_file(parser)
     parser.add_argument(
@@ -822,12 +776,7 @@ def _declare_show(commands: _Commands) -> None:
 
 def _declare_align(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "align",
-        "improve.align",
-        "find an alignment with which a spec is verified",
-        _ALIGN_ABOUT,
-        _ALIGN_EXAMPLES,
+        commands, "align", "improve.align", "find an alignment with which a spec is verified", _ALIGN
     )
     _add_file(parser)
     _add_write(parser, "alignment")
@@ -836,12 +785,7 @@ def _declare_align(commands: _Commands) -> None:
 
 def _declare_claim(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "claim",
-        "improve.claim",
-        "find the least claim that an alignment proves",
-        _CLAIM_ABOUT,
-        _CLAIM_EXAMPLES,
+        commands, "claim", "improve.claim", "find the least claim that an alignment proves", _CLAIM
     )
     _add_file(parser)
     parser.add_argument("--accuracy", action="store_true", help="print how far noise puts things off instead")
@@ -849,18 +793,14 @@ def _declare_claim(commands: _Commands) -> None:
 
 
 def _declare_fix(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "fix", "improve.fix", "repair a spec whose alignment fails", _FIX_ABOUT, _FIX_EXAMPLES
-    )
+    parser = _declare(commands, "fix", "improve.fix", "repair a spec whose alignment fails", _FIX)
     _add_file(parser)
     _add_write(parser, "first repair")
     _add_search_time(parser, "to search")
 
 
 def _declare_tune(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "tune", "improve.tune", "find the best split of a budget", _TUNE_ABOUT, _TUNE_EXAMPLES
-    )
+    parser = _declare(commands, "tune", "improve.tune", "find the best split of a budget", _TUNE)
     _add_file(parser)
     parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
     parser.add_argument(
@@ -875,8 +815,7 @@ def _declare_explain(commands: _Commands) -> None:
         "explain",
         "explain.explain",
         "explain a spec, a condition, a word of the language or an error",
-        _EXPLAIN_ABOUT,
-        _EXPLAIN_EXAMPLES,
+        _EXPLAIN,
     )
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`; or a spec"
@@ -886,12 +825,7 @@ def _declare_explain(commands: _Commands) -> None:
 
 def _declare_compare(commands: _Commands) -> None:
     parser = _declare(
-        commands,
-        "compare",
-        "publish.compare",
-        "put a correct spec beside a broken one",
-        _COMPARE_ABOUT,
-        _COMPARE_EXAMPLES,
+        commands, "compare", "publish.compare", "put a correct spec beside a broken one", _COMPARE
     )
     parser.add_argument("one", metavar="A", help="a spec")
     parser.add_argument("other", metavar="B", help="another one")
@@ -910,8 +844,7 @@ def _declare_examples(commands: _Commands) -> None:
         "examples",
         "examples.examples",
         "list, print or copy the specs that come with aligncheck",
-        _EXAMPLES_ABOUT,
-        _EXAMPLES_EXAMPLES,
+        _EXAMPLES,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="one of the list")
     parser.add_argument(
@@ -921,9 +854,7 @@ def _declare_examples(commands: _Commands) -> None:
 
 
 def _declare_new(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "new", "examples.new", "write a spec to start from", _NEW_ABOUT, _NEW_EXAMPLES
-    )
+    parser = _declare(commands, "new", "examples.new", "write a spec to start from", _NEW)
     parser.add_argument("name", metavar="NAME", help="the mechanism's name")
     parser.add_argument("--from", dest="origin", metavar="EXAMPLE", help="one of `aligncheck examples`")
     parser.add_argument("--python", action="store_true", help="also a test for pytest")
@@ -936,17 +867,22 @@ def _declare_completion(commands: _Commands) -> None:
         "completion",
         "completion.completion",
         "print what a shell needs to complete commands",
-        "Prints a script that completes commands, options and file names (by shtab).",
-        _COMPLETION_EXAMPLES,
+        _COMPLETION,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
 
 
-def _declare(commands: _Commands, name: str, by: str, summary: str, about: str, epilog: str) -> _Parser:
+def _declare(commands: _Commands, name: str, by: str, summary: str, text: str) -> _Parser:
     """A command that a function of `commands` carries out, `by` its module and name."""
-    parser = commands.add_parser(name, help=summary, description=about, epilog=epilog, formatter_class=_Help)
+    parser = commands.add_parser(name, help=summary, **_help_texts(text))
     parser.set_defaults(carried_out_by=by)
     return parser
+
+
+def _help_texts(text: str) -> _HelpTexts:
+    """Above the arguments what a command does, below them the examples and all that follows."""
+    about, examples, rest = text.partition("examples:\n")
+    return {"description": about, "epilog": examples + rest, "formatter_class": _Help}
 
 
 def _add_json(parser: argparse._ActionsContainer, other: str = "text") -> None:
