@@ -25,7 +25,6 @@ _OF_SCORES = {
 ARRAY_FUNCTIONS = frozenset(
     {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
 )
-SCORE_FUNCTIONS = frozenset(_OF_SCORES.values()) - {"log_sum_exp_of"}
 
 _ARITHMETIC = {"+": Precedence.SUM, "-": Precedence.SUM, "*": Precedence.PRODUCT, "/": Precedence.PRODUCT}
 _EXTREMES = {"min": "minimum", "max": "maximum"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from aligncheck import __version__
+from aligncheck import __version__, runtime
 from aligncheck.compiler.emit import describe
 from aligncheck.compiler.emit.chosen import chosen_gaps
 from aligncheck.compiler.emit.expressions import RUNTIME_FUNCTIONS
@@ -24,7 +24,7 @@ from aligncheck.compiler.emit.formatting import (
     quoted,
 )
 from aligncheck.compiler.emit.gaps import released_gaps
-from aligncheck.compiler.emit.gathers import ARRAY_FUNCTIONS, SCORE_FUNCTIONS
+from aligncheck.compiler.emit.gathers import ARRAY_FUNCTIONS
 from aligncheck.compiler.emit.input_checks import CHECKS, GIVEN, InputWriter
 from aligncheck.compiler.emit.positions import answered_queries
 from aligncheck.compiler.emit.program import Program, loop_locals, names_read
@@ -61,58 +61,9 @@ _NUMBERS = {
 }
 """Where irrational functions come from."""
 
-_RUNTIME = SCORE_FUNCTIONS | {
-    "Currency",
-    "absolute",
-    "Ahead",
-    "Answers",
-    "Budget",
-    "clip",
-    *_BASES.values(),
-    "IntLike",
-    "Mechanism",
-    "Noise",
-    "ParameterInfo",
-    "QueryInfo",
-    "Real",
-    "RealLike",
-    "Release",
-    "Result",
-    "Spec",
-    "FunctionInfo",
-    "GapNoise",
-    "boolean",
-    "boolean_answer",
-    "boolean_answers",
-    "boolean_stream",
-    "checked_boolean",
-    "checked_booleans",
-    "checked_integer",
-    "checked_integers",
-    "checked_real",
-    "checked_reals",
-    "booleans",
-    "boolean_function",
-    "has_tag",
-    "integer",
-    "integer_answer",
-    "integer_function",
-    "integer_answers",
-    "integer_stream",
-    "integers",
-    "is_multiple",
-    "or_default",
-    "real",
-    "real_answer",
-    "real_function",
-    "real_answers",
-    "real_stream",
-    "reals",
-    "require",
-    "require_answers",
-    "resolution",
-    "whole",
-}
+_NOT_EMITTED = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
+"""Of the runtime's names those that records may have."""
+_RUNTIME = frozenset(runtime.__all__) - RUNTIME_FUNCTIONS - _NOT_EMITTED
 _OWN = frozenset(
     {
         "Callable",
