@@ -8,10 +8,10 @@ from typing import assert_never
 
 from aligncheck.compiler.emit.formatting import STEP
 from aligncheck.compiler.emit.streams import streamed
-from aligncheck.compiler.emit.units import Units
 from aligncheck.compiler.forms import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.adjacencies import Shared
+from aligncheck.language.check.mixed_units import Units
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.language.unparse import claimed, private_as, unparse_alignment, unparse_expr
@@ -221,7 +221,7 @@ def _queries(mechanism: nodes.Mechanism) -> Iterator[nodes.Queries]:
 
 def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
     """Each public input with what it is, its unit, and its range."""
-    units = Units(mechanism)
+    units = Units.in_(mechanism)
     for item in mechanism.inputs:
         match item:
             case nodes.Parameter(name=name, sort=sort, where=where):
@@ -234,7 +234,7 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
                 assert_never(item)
         if units.is_budget(name):
             what += " (a privacy loss: a pure number, in natural-logarithm units)"
-        elif sort is not nodes.Sort.BOOL and (answers := units.answers(name)) is not None:
+        elif sort is not nodes.Sort.BOOL and (answers := units.answered_by(name)) is not None:
             what += f" (in the unit of `{answers}`)"
         said = f"{what}, public" + (f", where `{unparse_expr(where)}`." if where is not None else ".")
         default = item.default if isinstance(item, nodes.Parameter) else None

@@ -7,6 +7,7 @@ mechanism may mean it (a quantile compares answers with a rank), so that nothing
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -14,7 +15,14 @@ from fractions import Fraction
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, own_expressions, parts_of, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    names_in,
+    own_expressions,
+    parts_of,
+    statements_in,
+    subexpressions,
+)
 
 
 class Measure(Enum):
@@ -40,6 +48,30 @@ class Unit:
         return self if self.same is None else self.same.root()
 
 
+@dataclass(frozen=True, slots=True)
+class Units:
+    """What the names of a checked mechanism are measured in, as far as that is known."""
+
+    of: Mapping[str, Unit]
+    answers: tuple[str, ...]
+
+    @classmethod
+    def in_(cls, mechanism: n.Mechanism) -> Units:
+        inference = _Inference(mechanism)
+        inference.run()
+        answers = (x for item in mechanism.inputs if isinstance(item, n.Queries) for x in item.names)
+        return cls(inference.names, tuple(answers))
+
+    def answered_by(self, name: str) -> str | None:
+        """The private input whose unit `name` is measured in, if that is known."""
+        unit = self.of[name].root() if name in self.of else None
+        return next((q for q in self.answers if q in self.of and self.of[q].root() is unit), None)
+
+    def is_budget(self, name: str) -> bool:
+        """Whether `name` is a privacy loss."""
+        return name in self.of and self.of[name].root().kind is Measure.BUDGET
+
+
 def mixed_units(mechanism: n.Mechanism) -> tuple[Diagnostic, ...]:
     """What a checked mechanism adds up or compares that is not of one unit, in the order of the text."""
     found = _Inference(mechanism).run()
@@ -60,22 +92,26 @@ class _Inference:
                 self._known(self._of(s.name), Measure.COUNT, s.span)
         for s in body:
             self._statement(s)
+        for item in self.mechanism.inputs:
+            if isinstance(item, n.Queries):
+                first, *others = item.names
+                for unit in (*map(self._of, others), *map(self._unit, _bounds_of(item))):
+                    self._alike(self._of(first), unit, None)
         return self.found
 
     def _declared(self, body: tuple[n.Stmt, ...]) -> None:
         """Answers and what bounds their moves; the claim, and the whole numbers that it is divided by."""
         claim = self.mechanism.claim
-        claimed = frozenset() if isinstance(claim, n.Concentrated) else names_in(claim.epsilon)
+        claims = claimed_in(claim) if isinstance(claim, n.Pure) else ()
+        claims = (claim.epsilon,) if isinstance(claim, n.Approximate) else claims
+        claimed = frozenset(name for each in claims for name in names_in(each))
         whole, moves = set(), set[str]()
         for item in self.mechanism.inputs:
             match item:
                 case n.Queries(names=names):
                     for name in names if item.sensitivity is not None else ():  # else it names something
                         self._known(self._of(name), Measure.ANSWER, item.span)
-                    clauses = [e for e in (item.sensitivity, item.lattice, *(item.range or ())) if e]
-                    moves |= {name for e in clauses for name in names_in(e)}
-                case n.Parameter(name=name, sort=n.Sort.REAL) if name in claimed:
-                    self._known(self._of(name), Measure.BUDGET, item.span)
+                    moves |= {name for e in _bounds_of(item) for name in names_in(e)}
                 case n.Parameter(name=name, sort=n.Sort.INT):
                     whole.add(name)
                 case n.Parameter() | n.PublicVector():
@@ -84,6 +120,8 @@ class _Inference:
             if isinstance(e, n.Binary) and e.op in "*/" and names_in(e) & claimed:
                 for name in sorted(names_in(e) & (whole - moves)):
                     self._known(self._of(name), Measure.COUNT, e.span)
+        for e in (e for each in claims for e in _losses_in(each, whole)):
+            self._known(self._of(e.ident), Measure.BUDGET, e.span)
 
     def _statement(self, s: n.Stmt) -> None:
         match s:
@@ -204,6 +242,32 @@ def _mixed(at: n.Expr, one: Unit, other: Unit) -> Diagnostic:
         tuple(each for each in labels if each.span != at.span),
         help="if that is not meant: a count becomes an answer by a factor, as in `k*Delta`",
     )
+
+
+def _bounds_of(item: n.Queries) -> list[n.Expr]:
+    return [e for e in (item.sensitivity, item.lattice, *(item.range or ())) if e is not None]
+
+
+def _losses_in(claim: n.Expr, whole: set[str]) -> Iterator[n.Name]:
+    """The names that a claim adds up, or so many times: a name of whole numbers is no loss."""
+    if isinstance(claim, n.Name) and claim.ident not in whole:
+        yield claim
+    sums = isinstance(claim, n.Binary) and claim.op in "+-"
+    if sums or (isinstance(claim, n.Call) and claim.function in ("min", "max")):
+        for part in parts_of(claim):
+            yield from _losses_in(part, whole)
+    elif isinstance(claim, n.Binary) and claim.op in "*/":
+        if _is_number(claim.right, whole):
+            yield from _losses_in(claim.left, whole)
+        elif claim.op == "*" and _is_number(claim.left, whole):
+            yield from _losses_in(claim.right, whole)
+
+
+def _is_number(e: n.Expr, whole: set[str]) -> bool:
+    """Whether an expression is made of whole numbers, and counts of what was released."""
+    if isinstance(e, n.Name):
+        return e.ident in whole
+    return isinstance(e, n.OutCount | n.Number | n.Binary) and all(_is_number(p, whole) for p in parts_of(e))
 
 
 def _is_plain(e: n.Expr) -> bool:
