@@ -22,6 +22,7 @@ from aligncheck.language.syntax.walk import (
     has_densities,
     moved_by,
     names_in,
+    names_set,
     renews,
     shifts_in,
     signed_terms,
@@ -291,7 +292,10 @@ class Alignment:
         self._gathered_origins = {
             name: origin for name, origin in machine_d.scope.origins.items() if name in gathered
         }
-        self._writes = [_written((statement,)) for statement in mechanism.body]
+        self._writes = [
+            {name for inner in statements_in((statement,)) for name in names_set(inner)}
+            for statement in mechanism.body
+        ]
         self._gathers = {
             statement.name: number
             for number, statement in enumerate(mechanism.body)
@@ -678,21 +682,6 @@ class Alignment:
         return _AlignScope(
             self._inputs, self._tally, self._noise_on_d, prime, self._output, environment, bound
         )
-
-
-def _written(body: tuple[nodes.Stmt, ...]) -> frozenset[str]:
-    """The program variables that statements, their blocks included, may give a value."""
-    found: set[str] = set()
-    for statement in statements_in(body):
-        match statement:
-            case nodes.Assign(name=name) | nodes.Invoke(name=name):
-                found.add(name)
-            case nodes.For(index=index, over=over):
-                found |= {index} if index is not None else set()
-                found |= {over.item} if isinstance(over, nodes.OverQueries) else set()
-            case nodes.Sampling() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-                pass
-    return frozenset(found)
 
 
 def _known(value: Number | None) -> Number:

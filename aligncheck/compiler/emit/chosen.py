@@ -17,10 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import (
     names_in,
+    names_set,
     parts_of,
     statements_in,
     subexpressions,
@@ -63,8 +63,7 @@ class _GapFinder:
     @classmethod
     def of(cls, mechanism: nodes.Mechanism) -> _GapFinder:
         statements = tuple(statements_in(mechanism.body))
-        times = Counter(name for s in statements for name in bound_by(s))
-        times.update(s.name for s in statements if isinstance(s, nodes.Sample | nodes.Invoke))
+        times = Counter(name for s in statements for name in names_set(s))
         parameters = [p for p in mechanism.inputs if isinstance(p, nodes.Parameter)]
         drawn = [s for s in statements if isinstance(s, nodes.Sample | nodes.Logistic)]
         return cls(

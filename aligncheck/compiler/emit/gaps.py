@@ -10,11 +10,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.forms import rate_of
 from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_set, statements_in, subexpressions
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +70,7 @@ class Summands:
     def of(cls, mechanism: nodes.Mechanism) -> Summands:
         queries = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) for n in q.names}
         statements = tuple(statements_in(mechanism.body))
-        times = Counter(name for s in statements for name in bound_by(s))
-        times.update(s.name for s in statements if isinstance(s, nodes.Sample | nodes.Invoke))
+        times = Counter(name for s in statements for name in names_set(s))
         items = Counter(
             s.over.item
             for s in statements

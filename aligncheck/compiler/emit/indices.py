@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_set, statements_in, subexpressions
 
 Over = tuple[str, int]
 """A query vector, and what must be added to a value to be the index of an answer in it."""
@@ -57,7 +57,7 @@ class IndicesOf:
                     values.setdefault(name, []).append(about(weights, base) == over)
                 case nodes.For():
                     whole = shift == 0 and vector_of(statement, {base}) is not None
-                    for name in (n for n in bound_by(statement) if n is not None):
+                    for name in names_set(statement):
                         values.setdefault(name, []).append(whole and name == statement.index)
                 case (
                     nodes.Invoke()
@@ -145,7 +145,7 @@ def about(gather: nodes.Gather, base: str) -> Over | None:
 
 def vector_of(loop: nodes.For, vectors: set[str]) -> str | None:
     """The query vector that the loop runs over from its first answer on, its index left as it is."""
-    if loop.index is not None and any(loop.index in bound_by(s) for s in statements_in(loop.body)):
+    if loop.index is not None and any(loop.index in names_set(s) for s in statements_in(loop.body)):
         return None
     match loop.over:
         case nodes.OverQueries(base=base) if base in vectors:
@@ -154,19 +154,6 @@ def vector_of(loop: nodes.For, vectors: set[str]) -> str | None:
             return base if base in vectors else None
         case _:
             return None
-
-
-def bound_by(statement: nodes.Stmt) -> tuple[str | None, ...]:
-    """The variables that the statement sets."""
-    match statement:
-        case nodes.Assign(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
-            return (name,)
-        case nodes.For(index=index, over=nodes.OverQueries(item=item)):
-            return (index, item)
-        case nodes.For(index=index):
-            return (index,)
-        case nodes.Invoke() | nodes.Sample() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-            return ()
 
 
 def _returned(mechanism: nodes.Mechanism, vectors: set[str]) -> Iterator[tuple[tuple[str, str], Over]]:

@@ -21,7 +21,6 @@ from aligncheck.compiler.emit.formatting import (
     quoted,
 )
 from aligncheck.compiler.emit.gaps import Gap
-from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.emit.positions import Answered
 from aligncheck.compiler.emit.python_kinds import PythonKind, drawn_kind
 from aligncheck.compiler.emit.python_names import fresh
@@ -30,7 +29,13 @@ from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    names_in,
+    names_set,
+    own_expressions,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.language.syntax.weights import log_odds_of, log_of
 
 
@@ -340,7 +345,7 @@ def loop_locals(mechanism: nodes.Mechanism) -> list[str]:
     for loop in statements_in(mechanism.body):
         if not isinstance(loop, nodes.For) or loop.index is None:
             continue
-        if any(loop.index in bound_by(s) for s in statements_in(loop.body)):
+        if any(loop.index in names_set(s) for s in statements_in(loop.body)):
             continue
         for name in _indexed(loop.body):
             inside, everywhere = _indices(loop.body, name), _indices(mechanism.body, name)

@@ -41,11 +41,7 @@ from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import (
-    expressions_in,
-    names_in,
-    statements_in,
-)
+from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.verdict import NAMES, Verified
 
@@ -616,22 +612,7 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
                 yield from names
     yield from (function.name for function in mechanism.functions)
     for statement in statements_in(mechanism.body):
-        match statement:
-            case (
-                nodes.Assign(name=name)
-                | nodes.Invoke(name=name)
-                | nodes.Sample(name=name)
-                | nodes.Choose(name=name)
-                | nodes.Logistic(name=name)
-            ):
-                yield name
-            case nodes.For(index=index, over=over):
-                if index is not None:
-                    yield index
-                if isinstance(over, nodes.OverQueries):
-                    yield over.item
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-                pass
+        yield from names_set(statement)
     for expr in expressions_in(mechanism):
         if isinstance(expr, nodes.Gather):
             yield expr.index

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from aligncheck.compiler.emit.indices import bound_by
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, literal_power
 from aligncheck.compiler.forms.rational import COMPUTED
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_in, names_set, statements_in, subexpressions
 
 _PARTIAL_CALLS = frozenset(COMPUTED)
 _ELEMENTWISE_CALLS = frozenset({"abs", "min", "max", "clip"})
@@ -183,9 +182,8 @@ def _only_draw(loop: nodes.For, body: tuple[nodes.Stmt, ...]) -> nodes.Sample | 
             pass
         case _:
             return None
-    brought = {name for name in bound_by(loop) if name is not None}
     once = sum(isinstance(s, nodes.Sample) and s.name == sample.name for s in statements_in(body)) == 1
-    changing = {n for argument in sample.args for n in names_in(argument)} & (brought | {sample.name})
+    changing = {n for argument in sample.args for n in names_in(argument)} & {*names_set(loop), sample.name}
     return sample if once and not changing else None
 
 
@@ -198,7 +196,7 @@ def _fixed(expr: nodes.Expr, mechanism: nodes.Mechanism) -> bool:
         for item in mechanism.inputs
         for name in (item.names if isinstance(item, nodes.Queries) else (item.name,))
     }
-    set_at = [name for s in statements_in(mechanism.body) for name in bound_by(s)]
+    set_at = [name for s in statements_in(mechanism.body) for name in names_set(s)]
     once = {s.name for s in _outermost(mechanism.body) if isinstance(s, nodes.Assign)}
     return all(
         set_at.count(name) == (0 if name in inputs else 1) and (name in inputs or name in once)

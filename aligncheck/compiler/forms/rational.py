@@ -41,6 +41,7 @@ from aligncheck.language.syntax.nodes import (
 from aligncheck.language.syntax.walk import (
     claimed_in,
     names_in,
+    names_set,
     own_expressions,
     parts_of,
     statements_in,
@@ -73,7 +74,7 @@ def with_rates(mechanism: Mechanism) -> Mechanism:
     """The mechanism with `Geo(1 - exp(-x))` for `Geo(p)`, where p is assigned once, on the top level, and is
     `1 - exp(-x)` with an x that never changes: the same value wherever it stands.
     """
-    often = Counter(name for s in statements_in(mechanism.body) for name in _written(s))
+    often = Counter(name for s in statements_in(mechanism.body) for name in names_set(s))
     items = [i for i in mechanism.inputs if not isinstance(i, nodes.Queries)]
     fixed = {i.name for i in items}
     chances: dict[str, Expr] = {}
@@ -92,17 +93,6 @@ def with_rates(mechanism: Mechanism) -> Mechanism:
         return s
 
     return replace(mechanism, body=rewrite.statements(mechanism.body, written_out)) if chances else mechanism
-
-
-def _written(statement: nodes.Stmt) -> tuple[str, ...]:
-    match statement:
-        case nodes.Assign() | nodes.Invoke() | nodes.Sampling():
-            return (statement.name,)
-        case nodes.For(index=index, over=over):
-            items = (over.item,) if isinstance(over, nodes.OverQueries) else ()
-            return tuple(name for name in (index, *items) if name is not None)
-        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-            return ()
 
 
 def enclosed(function: str, x: Expr, near: Callable[[Expr], Expr]) -> Expr:

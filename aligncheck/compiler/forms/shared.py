@@ -13,7 +13,7 @@ from aligncheck.language.syntax.nodes import (
     Expr,
     Mechanism,
 )
-from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in, subexpressions
 
 IRRATIONAL = ("sqrt", "exp", "ln", "log2")
 """Functions whose values are irrational for most rational arguments. They rise."""
@@ -45,15 +45,7 @@ def names_of(mechanism: Mechanism) -> frozenset[str]:
         found.update(item.names if isinstance(item, nodes.Queries) else (item.name,))
     found.update(f.name for f in mechanism.functions)
     found.update(u.name for u in mechanism.uses)
-    for s in statements_in(mechanism.body):
-        match s:
-            case nodes.Assign() | nodes.Invoke() | nodes.Sampling():
-                found.add(s.name)
-            case nodes.For(index=index, over=over):
-                found.update({index} - {None})  # type: ignore[arg-type]
-                found.update({over.item} if isinstance(over, nodes.OverQueries) else ())
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-                pass
+    found.update(name for s in statements_in(mechanism.body) for name in names_set(s))
     return frozenset(found)
 
 

@@ -22,7 +22,7 @@ from aligncheck.compiler.readback.python_patterns import (
     text,
     without_docstring,
 )
-from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream, set_by
+from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream
 from aligncheck.compiler.readback.statements import (
     STEP,
     RecordType,
@@ -32,7 +32,7 @@ from aligncheck.compiler.readback.statements import (
 )
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
-from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_in, names_set, statements_in, subexpressions
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime import rationals
 
@@ -1076,7 +1076,7 @@ def _common(values: list[Fraction]) -> Fraction:
 def _refuse_private(expr: Expr, tree: nodes.Mechanism, parameters: set[str]) -> None:
     """Raises ReadError where a number that is shown beside a record is made of more than parameters."""
     once = {s.name: s.value for s in tree.body if isinstance(s, nodes.Assign)}
-    often = [name for s in statements_in(tree.body) for name in set_by(s)]
+    often = [name for s in statements_in(tree.body) for name in names_set(s)]
     for name in names_in(expr):
         if name in parameters and name not in often:
             continue

@@ -17,7 +17,7 @@ from fractions import Fraction
 from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr, Stmt
-from aligncheck.language.syntax.walk import own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_set, own_expressions, statements_in, subexpressions
 from aligncheck.language.syntax.weights import factor_and_log, log_odds_of, log_of
 
 _ZERO = nodes.Number(Fraction(0))
@@ -156,16 +156,9 @@ def occurrences(body: tuple[Stmt, ...]) -> Counter[str]:
     """How often each identifier is read or set."""
     found: Counter[str] = Counter()
     for statement in statements_in(body):
-        match statement:
-            case nodes.Assign(name=name) | nodes.Sample(name=name) | nodes.Choose(name=name):
-                found[name] += 1
-            case nodes.Logistic(name=name) | nodes.Invoke(name=name):
-                found[name] += 1
-            case nodes.For(index=index, over=over):
-                found.update([index] if index is not None else [])
-                found.update([over.base, over.item] if isinstance(over, nodes.OverQueries) else [])
-            case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-                pass
+        found.update(names_set(statement))
+        if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
+            found[statement.over.base] += 1
         for top in own_expressions(statement):
             found.update(n for e in subexpressions(top) for n in _own_names(e))
     return found
@@ -235,10 +228,7 @@ def _without_index(statement: Stmt) -> Stmt:
 
 
 def _bound(loop: Stmt) -> tuple[str, ...]:
-    if not isinstance(loop, nodes.For):
-        return ()
-    item = (loop.over.item,) if isinstance(loop.over, nodes.OverQueries) else ()
-    return (*(() if loop.index is None else (loop.index,)), *item)
+    return names_set(loop) if isinstance(loop, nodes.For) else ()
 
 
 def renamed(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:

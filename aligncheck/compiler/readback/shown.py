@@ -14,7 +14,7 @@ from aligncheck.compiler.readback.python_patterns import ReadError
 from aligncheck.compiler.readback.statements import RecordLabel
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import claimed_in, names_in, own_expressions, statements_in
+from aligncheck.language.syntax.walk import claimed_in, names_in, names_set, own_expressions, statements_in
 
 
 def refuse_labels(labels: list[RecordLabel], lists: set[str], tree: nodes.Mechanism) -> None:
@@ -59,7 +59,7 @@ def _tells(label: RecordLabel, tree: nodes.Mechanism) -> bool:
     loop = tree.body[place] if tree.body else None
     if not isinstance(loop, nodes.For) or loop.index is None or label.index != nodes.Name(loop.index):
         return False
-    if any(loop.index in set_by(s) for s in statements_in(loop.body)):
+    if any(loop.index in names_set(s) for s in statements_in(loop.body)):
         return False
     inner = (s for s in statements_in(loop.body) if isinstance(s, nodes.For | nodes.While))
     if any(e is label.emit for s in inner for e in statements_in(s.body)):
@@ -74,19 +74,6 @@ def _is_fixed(statement: nodes.Stmt) -> bool:
         count = _Count.of(statement.body)
         return len(count.ends) == 1 and not count.breaks
     return len(_Count.of((statement,)).ends) == 1
-
-
-def set_by(statement: nodes.Stmt) -> set[str | None]:
-    """The names that a statement itself sets."""
-    match statement:
-        case nodes.For(index=index, over=over):
-            return {index, over.item if isinstance(over, nodes.OverQueries) else None}
-        case nodes.Assign(name=name) | nodes.Sample(name=name) | nodes.Choose(name=name):
-            return {name}
-        case nodes.Logistic(name=name) | nodes.Invoke(name=name):
-            return {name}
-        case nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-            return set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +169,9 @@ def _hidden(tree: nodes.Mechanism, loop: nodes.For) -> set[str]:
     for s in statements_in(tree.body):
         other = isinstance(s, nodes.While) or (isinstance(s, nodes.For) and s is not loop)
         inside = statements_in(s.body) if other and isinstance(s, nodes.For | nodes.While) else ()
-        own = set() if isinstance(s, nodes.Assign) else set_by(s) - {loop.index if s is loop else None}
-        hidden |= {name for name in own.union(*map(set_by, inside)) if name is not None}
+        own = () if isinstance(s, nodes.Assign) else names_set(s)
+        hidden |= {name for name in own if s is not loop or name != loop.index}
+        hidden |= {name for part in inside for name in names_set(part)}
     known = -1
     while known < len(hidden):
         known = len(hidden)

@@ -196,13 +196,9 @@ def _assigned(stmt: n.Stmt) -> str | None:
 def _own(stmt: n.Stmt) -> frozenset[str]:
     """What one statement itself mentions, but for the blocks in it."""
     names = {name for e in walk.own_expressions(stmt) for name in walk.names_in(e)}
-    if isinstance(stmt, n.Assign):
-        names.add(stmt.name)
-    if isinstance(stmt, n.For):
-        names.add(stmt.index or "")
-        if isinstance(stmt.over, n.OverQueries):
-            names |= {stmt.over.base, stmt.over.item}
-    return frozenset(names)
+    if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries):
+        names.add(stmt.over.base)
+    return frozenset(names.union(walk.names_set(stmt)))
 
 
 def _mentioned(body: tuple[n.Stmt, ...]) -> frozenset[str]:

@@ -94,21 +94,24 @@ def names_in(expr: n.Expr) -> frozenset[str]:
     return frozenset(found - bound)
 
 
+def names_set(stmt: n.Stmt) -> tuple[str, ...]:
+    """The names that a statement itself gives a value, or an entry of a list of values."""
+    match stmt:
+        case n.Assign() | n.Invoke() | n.Sampling():
+            return (stmt.name,)
+        case n.For(index=index, over=over):
+            item = (over.item,) if isinstance(over, n.OverQueries) else ()
+            return item if index is None else (index, *item)
+        case n.If() | n.While() | n.Emit() | n.Empty():
+            return ()
+
+
 def gathered_in_full(body: tuple[n.Stmt, ...]) -> dict[str, n.Gather]:
     """The variables whose only assignment is a `Gather` at the top level of the program.
 
     They have one value in a complete run, so that `align` may use them also where they are not yet assigned.
     """
-    given: list[str] = []
-    for stmt in statements_in(body):
-        match stmt:
-            case n.Assign(name=name):
-                given.append(name)
-            case n.For(index=index, over=over):
-                given += [index] if index is not None else []
-                given += [over.item] if isinstance(over, n.OverQueries) else []
-            case n.Invoke() | n.Sampling() | n.If() | n.While() | n.Emit() | n.Empty():
-                pass
+    given = [name for stmt in statements_in(body) for name in names_set(stmt)]
     return {
         stmt.name: stmt.value
         for stmt in body
