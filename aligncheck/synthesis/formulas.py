@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.rewrite import with_other
 from aligncheck.language.syntax.walk import names_in
 from aligncheck.language.unparse import unparse_expr
-from aligncheck.synthesis.reading import ProgramReading, renamed
+from aligncheck.synthesis.reading import ProgramReading
 
 
 class NoFormulaError(Exception):
@@ -27,7 +28,7 @@ def over_inputs(reading: ProgramReading, e: n.Expr) -> n.Expr:
             values = reading.assigned.get(name, ())
             if len(values) != 1 or name in names_in(values[0]):
                 raise NoFormulaError(f"`{name}` has no one value")
-            e = renamed(e, n.Name(name), values[0])
+            e = with_other(e, n.Name(name), values[0])
     if names_in(e) - public - reading.private:
         raise NoFormulaError(f"`{unparse_expr(e)}` is not made of inputs")
     return e

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.rewrite import bottom_up
+from aligncheck.language.syntax.rewrite import bottom_up, with_other
 from aligncheck.language.syntax.walk import (
     gathered_in_full,
     names_in,
@@ -172,7 +172,7 @@ class ProgramReading:
         if site.index is None:
             return e
         for item in names_in(e) & self.items.keys():
-            e = renamed(e, n.Name(item), n.Index(self.items[item], site.index))
+            e = with_other(e, n.Name(item), n.Index(self.items[item], site.index))
         return e
 
     # --- where things stand -------------------------------------------------------------------------------
@@ -338,8 +338,8 @@ class ProgramReading:
                     continue
                 if each.value.op == "+" and each.value.left == n.Name(each.name):
                     over = n.Indices(loop.over.base)
-                    term = renamed(each.value.right, n.Name(loop.over.item), entry)
-                    where = None if test is None else renamed(test, n.Name(loop.over.item), entry)
+                    term = with_other(each.value.right, n.Name(loop.over.item), entry)
+                    where = None if test is None else with_other(test, n.Name(loop.over.item), entry)
                     self.added_up[each.name] = n.Gather("sum", None, term, index, over, where)
 
     def _look_at(self, s: n.Stmt) -> None:
@@ -419,7 +419,7 @@ class ProgramReading:
             if not later:
                 break
             for name, value in later.items():
-                e = renamed(e, n.Name(name), value)
+                e = with_other(e, n.Name(name), value)
         return e
 
 
@@ -440,11 +440,6 @@ def read_in(e: n.Expr) -> frozenset[str]:
 
 def _unprimed(x: n.Expr) -> n.Expr:
     return replace(x, primed=False) if isinstance(x, n.Name | n.Index) else x
-
-
-def renamed(e: n.Expr, old: n.Expr, new: n.Expr) -> n.Expr:
-    """The expression with another part in the place of one."""
-    return bottom_up(e, lambda x: new if x == old else x)
 
 
 def total(parts: Iterable[tuple[Fraction, n.Expr]]) -> n.Expr | None:

@@ -14,6 +14,7 @@ from itertools import combinations, product
 from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.rewrite import with_other
 from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
 from aligncheck.synthesis.reading import (
     ONE,
@@ -26,7 +27,6 @@ from aligncheck.synthesis.reading import (
     added,
     gathers_inline,
     own_names,
-    renamed,
 )
 
 Lines: TypeAlias = tuple[n.AlignItem, ...]
@@ -179,8 +179,8 @@ class _OwnLines:
         if index is None or binder is None:
             return part
         if use.within is not None and index == n.Name(use.within.index):
-            return renamed(part, n.Name(use.within.index), binder)
-        return renamed(part, index, binder)
+            return with_other(part, n.Name(use.within.index), binder)
+        return with_other(part, index, binder)
 
     def _values(self) -> list[_ShiftValue]:
         found = [*self._extrema(), *(_ShiftValue(0, e, use) for e, use in self.keeps if e is not None)]
@@ -259,9 +259,9 @@ def _difference(left: n.Expr, right: n.Expr) -> n.Expr:
 def with_index(gather: n.Gather, index: str) -> n.Gather:
     """The set with another name for its index, and none for its entries."""
     old, new = n.Name(gather.index), n.Name(index)
-    where = None if gather.where is None else renamed(gather.where, old, new)
+    where = None if gather.where is None else with_other(gather.where, old, new)
     over = replace(gather.over, item=None) if isinstance(gather.over, n.Indices) else gather.over
-    return replace(gather, body=renamed(gather.body, old, new), where=where, index=index, over=over)
+    return replace(gather, body=with_other(gather.body, old, new), where=where, index=index, over=over)
 
 
 def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
@@ -272,7 +272,7 @@ def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
     for group in reading.groups:
         size = group.sensitivity
         if size is not None and "i" in names_in(size) and "i" not in reading.inputs:
-            size = None if site.index is None else renamed(size, n.Name("i"), site.index)
+            size = None if site.index is None else with_other(size, n.Name("i"), site.index)
         found += [] if size is None else [size]
     free = any(group.adjacency.free for group in reading.groups)
     for statement in statements_in(reading.mechanism.body):
@@ -486,7 +486,9 @@ def _exchanged(
     form = {part: k for part, k in reading.form(gather.body).items() if site.name not in names_in(part)}
 
     def moved(at: n.Expr) -> n.Expr:
-        return _some(reading.lost({renamed(part, n.Name(gather.index), at): k for part, k in form.items()}))
+        return _some(
+            reading.lost({with_other(part, n.Name(gather.index), at): k for part, k in form.items()})
+        )
 
     def inside(at: n.Expr) -> n.Expr:
         return n.Compare("==", at, n.Name(chosen)) if one else n.Member(at, chosen)

@@ -12,18 +12,16 @@ location is negative in that case, whatever led to the choice. Of any other gap 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from aligncheck.compiler.emit.gaps import follows_from, times_set
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import (
     names_in,
-    names_set,
     parts_of,
     statements_in,
-    subexpressions,
     with_part,
     with_parts,
 )
@@ -63,7 +61,7 @@ class _GapFinder:
     @classmethod
     def of(cls, mechanism: nodes.Mechanism) -> _GapFinder:
         statements = tuple(statements_in(mechanism.body))
-        times = Counter(name for s in statements for name in names_set(s))
+        times = times_set(statements)
         parameters = [p for p in mechanism.inputs if isinstance(p, nodes.Parameter)]
         drawn = [s for s in statements if isinstance(s, nodes.Sample | nodes.Logistic)]
         return cls(
@@ -140,13 +138,7 @@ class _GapFinder:
 
     def _is_public(self, expr: nodes.Expr) -> bool:
         """Whether the value follows from scalar parameters alone."""
-        return all(
-            each.ident in self.public
-            or (each.ident in self.values and self._is_public(self.values[each.ident]))
-            if isinstance(each, nodes.Name)
-            else isinstance(each, nodes.Number | nodes.Unary | nodes.Binary | nodes.Call)
-            for each in subexpressions(expr)
-        )
+        return follows_from(expr, self.public, self.values)
 
     def _same(self, one: nodes.Expr, other: nodes.Expr) -> bool:
         """Whether two expressions are written alike, but for names of values."""

@@ -6,7 +6,7 @@ Such a number estimates the answer, with noise whose distribution is known (`ali
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -70,7 +70,7 @@ class Summands:
     def of(cls, mechanism: nodes.Mechanism) -> Summands:
         queries = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) for n in q.names}
         statements = tuple(statements_in(mechanism.body))
-        times = Counter(name for s in statements for name in names_set(s))
+        times = times_set(statements)
         items = Counter(
             s.over.item
             for s in statements
@@ -151,13 +151,22 @@ class Summands:
 
     def is_public(self, expr: nodes.Expr) -> bool:
         """Whether the value follows from scalar parameters alone."""
-        return all(
-            each.ident in self.public
-            or (each.ident in self.values and self.is_public(self.values[each.ident]))
-            if isinstance(each, nodes.Name)
-            else isinstance(each, nodes.Number | nodes.Unary | nodes.Binary | nodes.Call)
-            for each in subexpressions(expr)
-        )
+        return follows_from(expr, self.public, self.values)
+
+
+def follows_from(expr: nodes.Expr, public: frozenset[str], values: Mapping[str, nodes.Expr]) -> bool:
+    """Whether a value follows from names that are public, directly or by what other names stand for."""
+    return all(
+        each.ident in public or (each.ident in values and follows_from(values[each.ident], public, values))
+        if isinstance(each, nodes.Name)
+        else isinstance(each, nodes.Number | nodes.Unary | nodes.Binary | nodes.Call)
+        for each in subexpressions(expr)
+    )
+
+
+def times_set(statements: Iterable[nodes.Stmt]) -> Counter[str]:
+    """How often each name is given a value."""
+    return Counter(name for s in statements for name in names_set(s))
 
 
 def _sum(so_far: nodes.Expr | None, sign: int, term: nodes.Expr) -> nodes.Expr:

@@ -15,10 +15,10 @@ from aligncheck.compiler.emit.gaps import Summands
 from aligncheck.compiler.emit.positions import records_of_round
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import signed_terms, statements_in
 
-_Terms = Counter[tuple[int, Expr]]
-"""Summands with their signs."""
+_Terms = Counter[tuple[Expr, bool]]
+"""Summands, and whether they are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class _Ranks:
         at = nodes.Name(gather.index)
         draws: list[nodes.Sample] = []
         thresholds: list[tuple[Expr, Expr] | None] = []
-        for sign, term in _terms(gather.body, 1):
-            base = term.base if isinstance(term, nodes.Index) and sign == 1 else ""
+        for term, plus in signed_terms(gather.body):
+            base = term.base if isinstance(term, nodes.Index) and plus else ""
             if base in summands.draws and isinstance(term, nodes.Index) and term.index == at:
                 draws.append(summands.draws[base])
             elif base in summands.answers:
                 thresholds.append(None)
-            elif sign == 1 and (threshold := _threshold_among(term, at, summands)) is not None:
+            elif plus and (threshold := _threshold_among(term, at, summands)) is not None:
                 thresholds.append(threshold)
             elif not summands.is_public(term):
                 return None
@@ -120,9 +120,9 @@ class _Ranks:
         scale, step = self._resolved(noise[0]), None if noise[1] is None else self._resolved(noise[1])
         own = self._scored(at[0])
         for field in emit.fields:
-            gap = Counter(_terms(self._resolved(field.value), 1))
+            gap = Counter(signed_terms(self._resolved(field.value)))
             if gap == own + _negative(self._scored(at[1])) or any(
-                gap == own + Counter({(-1, best): 1}) for best in self._best_of_the_others()
+                gap == own + Counter({(best, False): 1}) for best in self._best_of_the_others()
             ):
                 threshold = self._threshold(emit, at[0])
                 return ReleasedRanks(field.name, scale, self.draw.family.one_sided, step, threshold)
@@ -137,11 +137,8 @@ class _Ranks:
 
     def _scored(self, at: Expr) -> _Terms:
         """The noisy answer at an index."""
-
-        def placed(e: Expr) -> Expr:
-            return at if e == nodes.Name(self.index) else e
-
-        return Counter(_terms(self._resolved(rewrite.bottom_up(self.body, placed)), 1))
+        placed = rewrite.with_other(self.body, nodes.Name(self.index), at)
+        return Counter(signed_terms(self._resolved(placed)))
 
     def _best_of_the_others(self) -> Iterator[Expr]:
         """The variables that hold the greatest noisy answer that was not selected."""
@@ -169,12 +166,9 @@ class _Ranks:
 
 def _renamed(gather: nodes.Gather, index: str) -> nodes.Gather:
     """The set with another name for its index."""
-
-    def other(e: Expr) -> Expr:
-        return nodes.Name(index) if e == nodes.Name(gather.index) else e
-
-    where = None if gather.where is None else rewrite.bottom_up(gather.where, other)
-    return replace(gather, body=rewrite.bottom_up(gather.body, other), index=index, where=where)
+    names = nodes.Name(gather.index), nodes.Name(index)
+    where = None if gather.where is None else rewrite.with_other(gather.where, *names)
+    return replace(gather, body=rewrite.with_other(gather.body, *names), index=index, where=where)
 
 
 def _threshold_among(term: Expr, at: Expr, summands: Summands) -> tuple[Expr, Expr] | None:
@@ -187,15 +181,5 @@ def _threshold_among(term: Expr, at: Expr, summands: Summands) -> tuple[Expr, Ex
     return (test.right, term.then) if among and there and summands.is_public(term.then) else None
 
 
-def _terms(expr: Expr, sign: int) -> Iterator[tuple[int, Expr]]:
-    if isinstance(expr, nodes.Binary) and expr.op in ("+", "-"):
-        yield from _terms(expr.left, sign)
-        yield from _terms(expr.right, sign if expr.op == "+" else -sign)
-    elif isinstance(expr, nodes.Unary) and expr.op == "-":
-        yield from _terms(expr.operand, -sign)
-    else:
-        yield sign, expr
-
-
 def _negative(terms: _Terms) -> _Terms:
-    return Counter({(-sign, expr): count for (sign, expr), count in terms.items()})
+    return Counter({(expr, not plus): count for (expr, plus), count in terms.items()})

@@ -20,6 +20,11 @@ def bottom_up(expr: Expr, change: OnExpr) -> Expr:
     return change(with_parts(expr, tuple(bottom_up(part, change) for part in parts_of(expr))))
 
 
+def with_other(expr: Expr, old: Expr, new: Expr) -> Expr:
+    """The expression with another part wherever one stands."""
+    return bottom_up(expr, lambda part: new if part == old else part)
+
+
 def statements(body: Iterable[nodes.Stmt], change: OnStmt) -> tuple[nodes.Stmt, ...]:
     """The block with `change` done at every statement, those inside before those around them."""
 
