@@ -501,7 +501,7 @@ class Candidates:
         return any(s.number is None for s in self.steps[x])
 
     def _flagged(self) -> Iterator[tuple[str, Amount, list[Amount]]]:
-        """Truths that the loop changes once."""
+        """Truths that the loop changes once, and tests of what it holds that a round may change."""
         for x in self.variables:
             start = self.given[x]
             if len(start) == 1 and isinstance(start[0], n.Boolean):
@@ -511,6 +511,13 @@ class Candidates:
                     for w in self.rounds
                 ]
                 yield x, total(counted(flag)), steps
+        for test in self.tests:
+            held = walk.names_in(test) & {*self.variables} - {*self.counters}
+            if isinstance(test, n.Compare) and held:
+                moved = [any(x in w.values for x in held) for w in self.rounds]
+                sides = [test, n.Unary("not", test)]
+                steps = [total(ONE) if each else Amount() for each in moved]
+                yield from ((min(held), total(counted(side)), steps) for side in sides)
 
     def _rates(self) -> list[Amount]:
         """What a unit costs, for every draw in the loop that is moved."""

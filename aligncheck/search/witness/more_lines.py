@@ -259,7 +259,8 @@ class MoreLines(Scans):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
         yield from self._to_be_left(k)
         chosen = dict.fromkeys(e for line in walk.shifts_in(self.spec.align) for e in chosen_by(line))
-        keeps = isinstance(self.loops[k], n.While) or self._truths(k)
+        stops = isinstance(self.loops[k], n.While) or any(isinstance(s, n.Break) for s in self.inside[k])
+        keeps = stops or self._truths(k)
         for place in chosen if keeps and any(tells_output(e) for e in chosen) else ():
             not_before = n.Unary("not", self._before(k, place))
             yield not_before
@@ -516,7 +517,7 @@ class MoreLines(Scans):
                         yield n.Logic("or", (there, n.Compare("==", n.Name(x, True), n.Name(x))))
 
     def _starts(self, k: int, group: n.Queries) -> Iterator[n.Expr]:
-        """Where the answers start that a round looks at in a loop inside, or by a test there."""
+        """Where the answers start that a round looks at in a loop inside, by a test there, or in a set."""
         found: dict[n.Expr, None] = {}
         for j in (j for j in range(len(self.loops)) if k in self._around(j)[:-1]):
             own = named(self._index(j))
@@ -528,6 +529,12 @@ class MoreLines(Scans):
                     found[line_costs.resolved(e.index, {own: low_of(self.loops[j])})] = None
                 if isinstance(e, n.Compare) and e.op in ("<=", "<") and named(e.right) == own:
                     found[e.left if e.op == "<=" else n.Binary("+", e.left, ONE)] = None
+        tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
+        for e in (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)):
+            low = {e.index: e.over.low if isinstance(e.over, n.OverRange) else ZERO}
+            read = [p for p in walk.subexpressions(e.body) if isinstance(p, n.Index)]
+            starts = (line_costs.resolved(p.index, low) for p in read if p.base in group.names)
+            found |= {total(start).expression(): None for start in starts}
         yield from (e for e in found if named(self._index(k)) in walk.names_in(e))
 
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
