@@ -15,7 +15,7 @@ from aligncheck.kernel.answer import Line
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import expressions_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in, subexpressions
 from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
 from aligncheck.search.witness.sieve import LONG, QUICKLY, Sieve
@@ -86,7 +86,8 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         made = collected(spec, witness, symbols)
         sieve = Sieve(collected=made, effort=effort)
         asked = {line for a in made.arrivals for line in a.goals}
-        slow = {line for line in asked if _takes_long(witness, line)}
+        chosen = _chosen_in_rounds(spec)
+        slow = {line for line in asked if _takes_long(witness, line, chosen)}
         sieve.add(asked - slow)
         sieve.add_slowly({line for line in slow if line[1] == "early"}, LONG)
         sieve.add_slowly({line for line in slow if line[1] != "early"})
@@ -97,13 +98,25 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         symbols.ctx.forget()
 
 
-def _takes_long(witness: Witness, line: Line) -> bool:
-    """Whether a set is in it, or a remainder."""
+def _chosen_in_rounds(spec: n.Mechanism) -> set[str]:
+    """Variables that keep for the next round what a set selects in this one."""
+    made = [s for s in inside(spec) if isinstance(s, n.Assign)]
+    sets = {s.name for s in made if isinstance(s.value, n.Gather)}
+    return {s.name for s in made if sets & names_in(s.value)}
+
+
+def _takes_long(witness: Witness, line: Line, chosen: set[str]) -> bool:
+    """Whether a set is in it, or a remainder, or what a set selects."""
     k, kind, at = line
     loop = witness.loops[k] if 0 <= k < len(witness.loops) else LoopWitness()
     lines = loop.later if kind == "later" else (*loop.early, *loop.invariants)
     parts = subexpressions(lines[at]) if at < len(lines) else ()
-    return any(isinstance(e, n.Gather) or (isinstance(e, n.Binary) and e.op == "%") for e in parts)
+    return any(
+        isinstance(e, n.Gather)
+        or (isinstance(e, n.Binary) and e.op == "%")
+        or (isinstance(e, n.Name) and e.primed and e.ident in chosen)
+        for e in parts
+    )
 
 
 def without(witness: Witness, lines: set[Line]) -> Witness:

@@ -41,14 +41,20 @@ def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     return tuple(n.Index(name, n.Number(Fraction(0))) for name in names)
 
 
+def place_of_last(spec: n.Mechanism) -> n.Expr | None:
+    """Which record the last statement releases, where all are released outside of loops and branches."""
+    emits = [s for s in walk.statements_in(spec.body) if isinstance(s, n.Emit)]
+    fixed = emits and all(any(s is each for each in spec.body) for s in emits)
+    return n.Number(Fraction(len(emits) - 1)) if fixed and spec.body[-1] is emits[-1] else None
+
+
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
-    """That there is a first record, where the alignment reads one that the program releases in the end, and
-    that it holds what the program selected.
+    """That there is the last record, where the alignment reads one, and that it holds what the program
+    selected.
     """
     last = spec.body[-1] if spec.body else None
-    emits = [s for s in walk.statements_in(spec.body) if isinstance(s, n.Emit)]
-    if isinstance(last, n.Emit) and len(emits) == 1 and _reads_output(spec):
-        first = n.Number(Fraction(0))
+    place = place_of_last(spec)
+    if isinstance(last, n.Emit) and place is not None and _reads_output(spec):
         given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
         chosen = {
             s.name
@@ -57,8 +63,8 @@ def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
             if s.value.function in ("argmax", "argmin")
         }
         fields = [f for f in last.fields if isinstance(f.value, n.Name) and f.value.ident in chosen]
-        same = (n.Compare("==", n.OutField(first, f.name), f.value) for f in fields)
-        return (n.OutIs(first, last.tag), *same)
+        same = (n.Compare("==", n.OutField(place, f.name), f.value) for f in fields)
+        return (n.OutIs(place, last.tag), *same)
     return ()
 
 

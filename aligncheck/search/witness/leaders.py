@@ -16,6 +16,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import implied
+from aligncheck.search.witness.guess import place_of_last
 from aligncheck.search.witness.scans import Scans, all_of, low_of, named
 from aligncheck.search.witness.totals import total
 
@@ -188,7 +189,8 @@ def with_selections(spec: n.Mechanism, witness: Witness) -> Iterator[Witness]:
             if shown & {g.function, g.function.removeprefix("arg")}:
                 changed = (*witness.loops[:k], replace(loop, selection=g), *witness.loops[k + 1 :])
                 own = n.Name(f"$selection_{k}")
-                fields = [n.OutField(ZERO, f.name) for f in told if named(f.value) in leaders.places(k)]
+                place = place_of_last(spec) or ZERO
+                fields = [n.OutField(place, f.name) for f in told if named(f.value) in leaders.places(k)]
                 same: list[n.Expr] = [n.Compare("==", f, own) for f in fields]
                 if isinstance(g.over, n.OverRange):
                     low, high = g.over.low, g.over.high

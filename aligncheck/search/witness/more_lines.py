@@ -16,7 +16,8 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.candidates import implied
+from aligncheck.search.witness.candidates import either, implied
+from aligncheck.search.witness.guess import place_of_last
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
@@ -50,7 +51,8 @@ def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
         s for s in spec.body if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.where
     ]
     more = tuple(n.Number(Fraction(at)) for at in range(1, len(chosen) + 1))
-    return replace(witness, loops=tuple(loops), indices=witness.indices + more)
+    promises = tuple(dict.fromkeys((*witness.promises, *lines.told_by_count())))
+    return replace(witness, loops=tuple(loops), indices=witness.indices + more, promises=promises)
 
 
 def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
@@ -133,6 +135,16 @@ class MoreLines(Scans):
 
     def _left_at(self, k: int) -> Iterator[n.Expr]:
         """Where a loop inside was left that counts up to a limit, if that is kept."""
+        places = {
+            x: _high(loop)
+            for j, loop in enumerate(self.loops)
+            if isinstance(loop, n.For) and k in self._around(j)[:-1]
+            for x in self._places(j)
+        }
+        for s in (s for s in self.inside[k] if isinstance(s, n.Assign)):
+            kept = sorted(walk.names_in(s.value) & places.keys())
+            if kept and s.name not in places:
+                yield n.Compare("<=", n.Name(s.name), line_costs.resolved(s.value, {kept[0]: places[kept[0]]}))
         tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in all_of(s.test))
         for test in (t for t in tests if isinstance(t, n.Compare) and t.op == "<"):
             for s in self.inside[k]:
@@ -257,6 +269,7 @@ class MoreLines(Scans):
         """What the output has from here on: nothing where a flag is up."""
         for up in self.flags(k):
             yield n.Logic("or", (n.Unary("not", up), n.Compare("==", n.OutCount(None), RECORDS)))
+        yield from self.told_by_count()
         yield from self._to_be_left(k)
         chosen = dict.fromkeys(e for line in walk.shifts_in(self.spec.align) for e in chosen_by(line))
         stops = isinstance(self.loops[k], n.While) or any(isinstance(s, n.Break) for s in self.inside[k])
@@ -274,11 +287,22 @@ class MoreLines(Scans):
                     yield n.Compare(">=", place, index)
                     for up in self.flags(k):
                         yield n.Logic("or", (n.Unary("not", up), n.Compare("==", place, index)))
+        if stops:
             for there, told, variable in dict.fromkeys(self._told_to_be(k)):
                 yield there
                 yield implied(there, n.Compare(">=", told, variable))
                 for up in self.flags(k):
                     yield n.Logic("or", (n.Unary("not", up), implied(there, n.Compare("==", told, variable))))
+
+    def told_by_count(self) -> Iterator[n.Expr]:
+        """That a record of which a guard reads a field is there, with such a field, if there are so many."""
+        emits = [s for s in self.everything if isinstance(s, n.Emit)]
+        for parts in (all_of(line.guard) for line in walk.shifts_in(self.spec.align) if line.guard):
+            counts = [e for e in parts if isinstance(e, n.Compare) and n.OutCount(None) in (e.left, e.right)]
+            read = [e for part in parts for e in walk.subexpressions(part) if isinstance(e, n.OutField)]
+            for count, field in product(counts, dict.fromkeys(read)):
+                tags = dict.fromkeys(s.tag for s in emits if field.field in [f.name for f in s.fields])
+                yield from (implied(count, n.OutIs(field.index, tag)) for tag in tags)
 
     def _released_at_last(self, k: int) -> Iterator[n.Expr]:
         """What the last record tells, where a flag is up that nothing takes down: what is kept now. And that
@@ -289,11 +313,15 @@ class MoreLines(Scans):
         fields = last.fields if told and isinstance(last, n.Emit) else ()
         for up, f in product(self.flags(k), fields):
             if walk.names_in(f.value) <= {*self._changed(k)}:
-                yield implied(up, n.Compare("==", n.OutField(ZERO, f.name), f.value))
+                yield implied(up, n.Compare("==", n.OutField(place_of_last(self.spec) or ZERO, f.name), f.value))
         for place, test in told:
             not_before = implied(test, n.Unary("not", self._before(k, place)))
             yield not_before
             yield from where_a_flag_is(self._truths(k), not_before)
+            for state in self._found(k):
+                yield either(state, not_before)
+                yield from (either(state, part) for part in all_of(test))
+                yield from (either(state, n.Compare("==", place, n.Name(x))) for x in self._places(k))
 
     def _to_be_left(self, k: int) -> Iterator[n.Expr]:
         """That a round leaves a record, where each round of a loop around draws several and leaves one."""
@@ -306,12 +334,13 @@ class MoreLines(Scans):
             yield n.Logic("or", (over, there)) if k == outer else there
 
     def _told_to_be(self, k: int) -> Iterator[tuple[n.Expr, n.OutField, n.Name]]:
-        """Whether a record tells a variable that the loop changes, as a guard asks; and that it is there."""
+        """Whether a record tells what a loop changes, as a guard asks; and that it is there."""
         for line in walk.shifts_in(self.spec.align):
             for part in walk.subexpressions(line.guard) if line.guard is not None else ():
                 if isinstance(part, n.Compare) and part.op == "==":
                     for told, x in ((part.left, part.right), (part.right, part.left)):
-                        if isinstance(told, n.OutField) and named(x) in self._changed(k):
+                        own = {*self._changed(k), named(self._index(k))}
+                        if isinstance(told, n.OutField) and named(x) in own:
                             tags = [s.tag for s in self.everything if isinstance(s, n.Emit)]
                             yield n.OutIs(told.index, tags[-1]), told, n.Name(named(x))
 
@@ -398,7 +427,10 @@ class MoreLines(Scans):
                 units = self._unit(line, s) if isinstance(s, n.Sample) else iter(())
                 paid[any(s is each for each in self.inside[k])] += islice(units, 1)
         if not around:
-            yield _times(self._index(k), _sum(paid[True]))
+            alone = [s for s in self.everything if isinstance(s, n.Sample) and not self._chain(s)]
+            of = ((line, s) for s in alone for line in lines if line.name == s.name)
+            before = [cost for line, s in of for cost in islice(self._unit(line, s), 1)]
+            yield _sum((*before, _times(self._index(k), _sum(paid[True]))))
         for up in self.flags(k) if around else ():
             before = n.Name(f"$head_{around[-1]}_alignment_cost")
             yield _sum((before, *paid[False], n.Conditional(up, _sum(paid[True]), ZERO)))
@@ -555,6 +587,10 @@ class MoreLines(Scans):
                     {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
                 ):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+                    owned = [(mark, _owned(mark, line, group)) for mark in marks]
+                    if any(owner is not None for _, owner in owned):
+                        there = [(self._before(k, m), *([o] if o else [])) for m, o in owned]
+                        yield _sum([_where(n.Logic("and", each)) for each in there])
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
                     for reached in self._drawn_up_to(line, k):
                         yield _sum([_where(n.Compare("<", mark, reached)) for mark in marks])
@@ -612,6 +648,11 @@ class MoreLines(Scans):
 
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
+        for group in (g for g in self.groups if line.guard is None and g.adjacency.ways):
+            marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
+            owners = [_owned(mark, line, group) for mark in marks]
+            if None not in owners:
+                yield _sum(_where(owner) for owner in owners if owner is not None)
         for how in self._how_often(line, k):
             loop = self.loops[k]
             if isinstance(how, n.Gather) and isinstance(loop, n.For):
@@ -620,6 +661,14 @@ class MoreLines(Scans):
                 yield how
             elif not isinstance(how, n.Name):
                 yield ONE
+
+
+def _owned(mark: n.Name, line: n.Shift, group: n.Queries) -> n.Expr | None:
+    """That an answer that moves is in the list that a line reads, where a declaration has several."""
+    read = [at for at, x in enumerate(group.names) if x in walk.names_in(line.value)]
+    if len(group.names) < 2 or len(read) != 1:
+        return None
+    return n.Compare("==", n.Name(f"$owner_{mark.ident[1:]}"), n.Number(Fraction(read[0])))
 
 
 def _solved(test: n.Expr, index: n.Expr) -> Iterator[n.Expr]:

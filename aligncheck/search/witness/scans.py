@@ -158,6 +158,14 @@ class Scans:
         named = (s.name for s in self.inside[k] if isinstance(s, n.Assign) and is_truth(s.value))
         return list(dict.fromkeys(named))
 
+    def _found(self, k: int) -> Iterator[n.Expr]:
+        """Tests of a round, and their contraries, that ask whether such a variable holds a round."""
+        places = self._places(k).keys()
+        for top in (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches):
+            for test in all_of(top):
+                if isinstance(test, n.Compare) and walk.names_in(test) and walk.names_in(test) <= places:
+                    yield from (test, n.Unary("not", test))
+
     def _scanned(self, k: int) -> Iterator[n.Expr]:
         """Of a loop that looks for the best: once it is found it stays, and its value is ahead by a move. It
         is told by the round, or by an expression of it that `places` hold.
