@@ -41,31 +41,36 @@ def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     return tuple(n.Index(name, n.Number(Fraction(0))) for name in names)
 
 
-def place_of_last(spec: n.Mechanism) -> n.Expr | None:
-    """Which record the last statement releases, where all are released outside of loops and branches."""
-    emits = [s for s in walk.statements_in(spec.body) if isinstance(s, n.Emit)]
-    fixed = emits and all(any(s is each for each in spec.body) for s in emits)
-    return n.Number(Fraction(len(emits) - 1)) if fixed and spec.body[-1] is emits[-1] else None
+def placed_records(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
+    """What is released outside of loops and branches, before any that is not; and which record that is."""
+    found: list[tuple[n.Expr, n.Emit]] = []
+    for stmt in spec.body:
+        if isinstance(stmt, n.Emit):
+            found.append((n.Number(Fraction(len(found))), stmt))
+        elif any(isinstance(s, n.Emit) for s in walk.statements_in((stmt,))):
+            break
+    return found
 
 
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
-    """That there is the last record, where the alignment reads one, and that it holds what the program
+    """That there are such records, where the alignment reads records, and that they hold what the program
     selected.
     """
-    last = spec.body[-1] if spec.body else None
-    place = place_of_last(spec)
-    if isinstance(last, n.Emit) and place is not None and _reads_output(spec):
-        given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
-        chosen = {
-            s.name
-            for s in spec.body
-            if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and given[s.name] == 1
-            if s.value.function in ("argmax", "argmin")
-        }
-        fields = [f for f in last.fields if isinstance(f.value, n.Name) and f.value.ident in chosen]
-        same = (n.Compare("==", n.OutField(place, f.name), f.value) for f in fields)
-        return (n.OutIs(place, last.tag), *same)
-    return ()
+    if not _reads_output(spec):
+        return ()
+    given = Counter(s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign))
+    chosen = {
+        s.name
+        for s in spec.body
+        if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and given[s.name] == 1
+        if s.value.function in ("argmax", "argmin")
+    }
+    found: list[n.Expr] = []
+    for place, emit in placed_records(spec):
+        held = (f for f in emit.fields if isinstance(f.value, n.Name) and f.value.ident in chosen)
+        found.append(n.OutIs(place, emit.tag))
+        found += [n.Compare("==", n.OutField(place, f.name), f.value) for f in held]
+    return tuple(found)
 
 
 def _reads_output(spec: n.Mechanism) -> bool:

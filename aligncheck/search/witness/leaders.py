@@ -16,7 +16,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import implied
-from aligncheck.search.witness.guess import place_of_last
+from aligncheck.search.witness.guess import placed_records
 from aligncheck.search.witness.scans import Scans, all_of, low_of, named
 from aligncheck.search.witness.totals import total
 
@@ -177,11 +177,10 @@ def _unless(none: n.Expr, x: n.Expr, value: n.Expr) -> n.Expr:
 
 def with_selections(spec: n.Mechanism, witness: Witness) -> Iterator[Witness]:
     """The witness with what its loops are shown to select, made once more as a selection, which is released
-    and has no ties; and that it is what the last record tells.
+    and has no ties; and that it is what a record tells.
     """
     leaders = Leaders(spec)
-    last = spec.body[-1] if spec.body else None
-    told = last.fields if isinstance(last, n.Emit) else ()
+    told = [(place, f) for place, emit in placed_records(spec) for f in emit.fields]
     for k, loop in enumerate(witness.loops):
         parts = (e for line in loop.early for e in walk.subexpressions(line))
         shown = {e.function for e in parts if isinstance(e, n.Gather)}
@@ -189,8 +188,8 @@ def with_selections(spec: n.Mechanism, witness: Witness) -> Iterator[Witness]:
             if shown & {g.function, g.function.removeprefix("arg")}:
                 changed = (*witness.loops[:k], replace(loop, selection=g), *witness.loops[k + 1 :])
                 own = n.Name(f"$selection_{k}")
-                place = place_of_last(spec) or ZERO
-                fields = [n.OutField(place, f.name) for f in told if named(f.value) in leaders.places(k)]
+                held = leaders.places(k)
+                fields = [n.OutField(place, f.name) for place, f in told if named(f.value) in held]
                 same: list[n.Expr] = [n.Compare("==", f, own) for f in fields]
                 if isinstance(g.over, n.OverRange):
                     low, high = g.over.low, g.over.high

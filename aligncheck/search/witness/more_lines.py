@@ -17,7 +17,7 @@ from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import either, implied
-from aligncheck.search.witness.guess import place_of_last
+from aligncheck.search.witness.guess import placed_records
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
@@ -305,15 +305,14 @@ class MoreLines(Scans):
                 yield from (implied(count, n.OutIs(field.index, tag)) for tag in tags)
 
     def _released_at_last(self, k: int) -> Iterator[n.Expr]:
-        """What the last record tells, where a flag is up that nothing takes down: what is kept now. And that
+        """What a record after the loop tells, where a flag is up that nothing takes down: what is kept now. And that
         a round that it tells, under a test of the record, is none before this one.
         """
         told = dict.fromkeys(each for line in walk.shifts_in(self.spec.align) for each in told_by(line))
-        last = self.spec.body[-1]
-        fields = last.fields if told and isinstance(last, n.Emit) else ()
-        for up, f in product(self.flags(k), fields):
+        fields = [(at, f) for at, emit in placed_records(self.spec) if told for f in emit.fields]
+        for up, (at, f) in product(self.flags(k), fields):
             if walk.names_in(f.value) <= {*self._changed(k)}:
-                yield implied(up, n.Compare("==", n.OutField(place_of_last(self.spec) or ZERO, f.name), f.value))
+                yield implied(up, n.Compare("==", n.OutField(at, f.name), f.value))
         for place, test in told:
             not_before = implied(test, n.Unary("not", self._before(k, place)))
             yield not_before
