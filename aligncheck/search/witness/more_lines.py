@@ -77,8 +77,16 @@ def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n
     if cost is None or not group.adjacency.ways or place is None:
         return None
     marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
-    there = tuple(n.Compare("==", place, mark) for mark in marks)
+    there = tuple(_looks_at(mark, line, place, group) for mark in marks)
     return n.Conditional(there[0] if len(there) == 1 else n.Logic("or", there), cost, ZERO)
+
+
+def _looks_at(mark: n.Expr, line: n.Shift, place: n.Expr, group: n.Queries) -> n.Expr:
+    """Whether a line looks at an answer: at a place, or in a sum over a part of the list."""
+    sums = [e for e in walk.subexpressions(line.value) if isinstance(e, n.Gather) and e.function == "sum"]
+    for start, end in (ends for e in sums for ends in _parts_in(e, group)):
+        return n.Logic("and", (n.Compare("<=", start, mark), n.Compare("<", mark, end)))
+    return n.Compare("==", place, mark)
 
 
 def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
@@ -549,24 +557,19 @@ class MoreLines(Scans):
 
     def _starts(self, k: int, group: n.Queries) -> Iterator[n.Expr]:
         """Where the answers start that a round looks at in a loop inside, by a test there, or in a set."""
-        found: dict[n.Expr, None] = {}
+        found: dict[n.Expr | None, None] = {}
         for j in (j for j in range(len(self.loops)) if k in self._around(j)[:-1]):
             own = named(self._index(j))
-            read = [
-                p for s in self.inside[j] for e in walk.own_expressions(s) for p in walk.subexpressions(e)
-            ]
-            for e in read:
+            tops = (e for s in self.inside[j] for e in walk.own_expressions(s))
+            for e in (p for top in tops for p in walk.subexpressions(top)):
                 if isinstance(e, n.Index) and e.base in group.names:
                     found[line_costs.resolved(e.index, {own: low_of(self.loops[j])})] = None
                 if isinstance(e, n.Compare) and e.op in ("<=", "<") and named(e.right) == own:
                     found[e.left if e.op == "<=" else n.Binary("+", e.left, ONE)] = None
         tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
         for e in (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)):
-            low = {e.index: e.over.low if isinstance(e.over, n.OverRange) else ZERO}
-            read = [p for p in walk.subexpressions(e.body) if isinstance(p, n.Index)]
-            starts = (line_costs.resolved(p.index, low) for p in read if p.base in group.names)
-            found |= {total(start).expression(): None for start in starts}
-        yield from (e for e in found if named(self._index(k)) in walk.names_in(e))
+            found |= {start: None for start, _ in _parts_in(e, group)}
+        yield from (e for e in found if e is not None and named(self._index(k)) in walk.names_in(e))
 
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
@@ -660,6 +663,19 @@ class MoreLines(Scans):
                 yield how
             elif not isinstance(how, n.Name):
                 yield ONE
+
+
+def _parts_in(g: n.Gather, group: n.Queries) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """Where the parts of a list start and end, without gaps, over which a set is."""
+    if isinstance(g.over, n.OverRange):
+        ends = (g.over.low, g.over.high)
+    else:
+        ends = (ZERO, n.Call("len", (n.Name(g.over.base),)))
+    for e in walk.subexpressions(g.body):
+        if isinstance(e, n.Index) and e.base in group.names:
+            start, end = (total(line_costs.resolved(e.index, {g.index: x})) for x in ends)
+            if (total(e.index) - total(n.Name(g.index))).names().isdisjoint({g.index}):
+                yield start.expression(), end.expression()
 
 
 def _owned(mark: n.Name, line: n.Shift, group: n.Queries) -> n.Expr | None:
