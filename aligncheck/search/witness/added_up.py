@@ -83,7 +83,7 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
         yield from _at_marks(spec, n.Name(stmt.name), line_costs.resolved(term, known), there, over, at)
         for primes in (frozenset[str](), frozenset(private)):
             parts = [
-                None if e is None else _primed(line_costs.resolved(e, known), primes) for e in (term, test)
+                None if e is None else primed(line_costs.resolved(e, known), primes) for e in (term, test)
             ]
             if parts[0] is not None:
                 total = so_far(parts[0], parts[1], own, n.OverRange(low, index))
@@ -109,7 +109,7 @@ def _at_marks(
             here = [line_costs.resolved(e, {at.ident: there}) for e in (term, *([test] if test else []))]
             here = [rewrite.bottom_up(e, _short) for e in here]
             within = (n.Compare("<=", over.low, there), n.Compare("<", there, over.high), *here[1:])
-            moved = n.Binary("-", _primed(here[0], names), here[0])
+            moved = n.Binary("-", primed(here[0], names), here[0])
             apart.append(n.Conditional(n.Logic("and", within), moved, ZERO))
         if apart:
             distance = n.Binary("-", replace(x, primed=True), x)
@@ -186,8 +186,9 @@ def is_public(spec: n.Mechanism, e: n.Expr) -> bool:
     return isinstance(e, n.Number | n.Call | n.Operator) and all(is_public(spec, part) for part in parts)
 
 
-def _primed(e: n.Expr, names: frozenset[str]) -> n.Expr:
-    e = walk.with_parts(e, tuple(_primed(part, names) for part in walk.parts_of(e)))
+def primed(e: n.Expr, names: frozenset[str]) -> n.Expr:
+    """The expression in the run on D', where these names have other values."""
+    e = walk.with_parts(e, tuple(primed(part, names) for part in walk.parts_of(e)))
     if isinstance(e, n.Name) and e.ident in names:
         return replace(e, primed=True)
     return replace(e, primed=True) if isinstance(e, n.Index) and e.base in names else e

@@ -20,7 +20,7 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.witness import line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO
+from aligncheck.search.witness.added_up import ONE, ZERO, primed
 from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
@@ -284,6 +284,8 @@ class _Costs(MoreLines):
     def _grown(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
         """What the rounds so far cost, if one costs so much."""
         yield from self._counted(k, each)
+        for both in self._told(k):
+            yield _sum(n.Conditional(test, each, ZERO) for test in both)
         index, counts = self._index(k), isinstance(self.loops[k], n.For)
         for group in self.groups:
             first = group.names[0]
@@ -296,6 +298,18 @@ class _Costs(MoreLines):
                 per = product((each, 1), (group.sensitivity, -1))
                 yield product((per, 1), (part, 1))
                 yield product((per, 1), (group.sensitivity, -1), (part, 1))
+
+    def _told(self, k: int) -> Iterator[tuple[n.Expr, n.Expr]]:
+        """On D and on D', whether the one round was before this one in which a coin's chance is another: where
+        a private number is the index.
+        """
+        index, private = self._index(k), frozenset(x for g in self.groups for x in g.names)
+        coins = (s for s in self.inside[k] if isinstance(s, n.Sample) and s.family.coin)
+        for e in (e for s in coins for e in walk.subexpressions(s.args[0])):
+            if isinstance(e, n.Compare) and e.op == "==" and index in (e.left, e.right):
+                here = e.right if e.left == index else e.left
+                if walk.names_in(here) & private:
+                    yield n.Compare("<", here, index), n.Compare("<", primed(here, private), index)
 
     def _seen(self, k: int, group: n.Queries, mark: n.Expr) -> Iterator[n.Expr]:
         """Tests whether an answer was looked at before a round: by its place, by where the list starts that a

@@ -364,7 +364,9 @@ class MoreLines(Scans):
         ]
         found += self._within_a_round(k, lines)
         if any(list(self._told_to_be(each)) for each in range(len(self.loops))):
-            found += self._once_a_round(k, lines)
+            found += self._once_a_round(k, lines, False)
+            if any(g.adjacency.one_way for g in self.groups):
+                found += self._once_a_round(k, lines, True)
         if len(lines) == 1:
             often = self._how_often(lines[0], k)
             found += [_times(how, self.spec.privacy) for how in often if how != self._index(k)]
@@ -425,18 +427,18 @@ class MoreLines(Scans):
         elif tells:
             yield _sum((n.Name(f"$head_{outer}_alignment_cost"), *paid))
 
-    def _once_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+    def _once_a_round(self, k: int, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where each line costs once in a round: of a loop inside once its flag is up."""
         *around, _ = self._around(k)
         paid: dict[bool, list[n.Expr]] = {True: [], False: []}
         for s in self.inside[around[-1] if around else k]:
             for line in (line for line in lines if isinstance(s, n.Sample) and line.name == s.name):
-                units = self._unit(line, s) if isinstance(s, n.Sample) else iter(())
+                units = self._unit(line, s, cautious) if isinstance(s, n.Sample) else iter(())
                 paid[any(s is each for each in self.inside[k])] += islice(units, 1)
         if not around:
             alone = [s for s in self.everything if isinstance(s, n.Sample) and not self._chain(s)]
             of = ((line, s) for s in alone for line in lines if line.name == s.name)
-            before = [cost for line, s in of for cost in islice(self._unit(line, s), 1)]
+            before = [cost for line, s in of for cost in islice(self._unit(line, s, cautious), 1)]
             yield _sum((*before, _times(self._index(k), _sum(paid[True]))))
         for up in self.flags(k) if around else ():
             before = n.Name(f"$head_{around[-1]}_alignment_cost")
@@ -495,10 +497,10 @@ class MoreLines(Scans):
         claims = [line_costs.resolved(m.most or m.privacy, given) for m in called]
         return [line_costs.resolved(line_costs.repeated(c, call.rounds), self.defined) for c in claims]
 
-    def _unit(self, line: n.Shift, draw: n.Sample) -> Iterator[n.Expr]:
+    def _unit(self, line: n.Shift, draw: n.Sample, cautious: bool = False) -> Iterator[n.Expr]:
         """What a line costs; with a scale that the program changes, what it costs with each of them."""
         for defined in self._values(draw):
-            cost = line_costs.cost_of(self.spec, line, defined)
+            cost = line_costs.cost_of(self.spec, line, defined, cautious)
             if cost is not None:
                 yield cost
 
