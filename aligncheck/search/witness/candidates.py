@@ -515,7 +515,7 @@ class Candidates:
             held = walk.names_in(test) & {*self.variables} - {*self.counters}
             if isinstance(test, n.Compare) and held:
                 moved = [any(x in w.values for x in held) for w in self.rounds]
-                sides = [test, n.Unary("not", test)]
+                sides: tuple[n.Expr, ...] = (test, n.Unary("not", test))
                 steps = [total(ONE) if each else Amount() for each in moved]
                 yield from ((min(held), total(counted(side)), steps) for side in sides)
 

@@ -77,7 +77,10 @@ def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n
     if cost is None or not group.adjacency.ways or place is None:
         return None
     marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
-    there = tuple(_looks_at(mark, line, place, group) for mark in marks)
+    there = tuple(
+        at if (own := _owned(mark, line, group)) is None else n.Logic("and", (at, own))
+        for mark, at in ((mark, _looks_at(mark, line, place, group)) for mark in marks)
+    )
     return n.Conditional(there[0] if len(there) == 1 else n.Logic("or", there), cost, ZERO)
 
 
@@ -152,7 +155,9 @@ class MoreLines(Scans):
         for s in (s for s in self.inside[k] if isinstance(s, n.Assign)):
             kept = sorted(walk.names_in(s.value) & places.keys())
             if kept and s.name not in places:
-                yield n.Compare("<=", n.Name(s.name), line_costs.resolved(s.value, {kept[0]: places[kept[0]]}))
+                yield n.Compare(
+                    "<=", n.Name(s.name), line_costs.resolved(s.value, {kept[0]: places[kept[0]]})
+                )
         tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in all_of(s.test))
         for test in (t for t in tests if isinstance(t, n.Compare) and t.op == "<"):
             for s in self.inside[k]:
@@ -313,8 +318,8 @@ class MoreLines(Scans):
                 yield from (implied(count, n.OutIs(field.index, tag)) for tag in tags)
 
     def _released_at_last(self, k: int) -> Iterator[n.Expr]:
-        """What a record after the loop tells, where a flag is up that nothing takes down: what is kept now. And that
-        a round that it tells, under a test of the record, is none before this one.
+        """What a record after the loop tells, where a flag is up that nothing takes down: what is kept now.
+        And that a round that it tells, under a test of the record, is none before this one.
         """
         told = dict.fromkeys(each for line in walk.shifts_in(self.spec.align) for each in told_by(line))
         fields = [(at, f) for at, emit in placed_records(self.spec) if told for f in emit.fields]
@@ -438,8 +443,8 @@ class MoreLines(Scans):
         if not around:
             alone = [s for s in self.everything if isinstance(s, n.Sample) and not self._chain(s)]
             of = ((line, s) for s in alone for line in lines if line.name == s.name)
-            before = [cost for line, s in of for cost in islice(self._unit(line, s, cautious), 1)]
-            yield _sum((*before, _times(self._index(k), _sum(paid[True]))))
+            once = [cost for line, s in of for cost in islice(self._unit(line, s, cautious), 1)]
+            yield _sum((*once, _times(self._index(k), _sum(paid[True]))))
         for up in self.flags(k) if around else ():
             before = n.Name(f"$head_{around[-1]}_alignment_cost")
             yield _sum((before, *paid[False], n.Conditional(up, _sum(paid[True]), ZERO)))
@@ -593,8 +598,8 @@ class MoreLines(Scans):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
                     owned = [(mark, _owned(mark, line, group)) for mark in marks]
                     if any(owner is not None for _, owner in owned):
-                        there = [(self._before(k, m), *([o] if o else [])) for m, o in owned]
-                        yield _sum([_where(n.Logic("and", each)) for each in there])
+                        tests = ((self._before(k, m), *([o] if o else [])) for m, o in owned)
+                        yield _sum([_where(n.Logic("and", each)) for each in tests])
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
                     for reached in self._drawn_up_to(line, k):
                         yield _sum([_where(n.Compare("<", mark, reached)) for mark in marks])
