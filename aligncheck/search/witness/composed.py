@@ -300,8 +300,8 @@ class _Costs(MoreLines):
                 yield product((per, 1), (group.sensitivity, -1), (part, 1))
 
     def _told(self, k: int) -> Iterator[tuple[n.Expr, n.Expr]]:
-        """On D and on D', whether the round of a coin was before this one whose chance is another than that of
-        all others: a private number is its index.
+        """On D and on D', whether the round was before this one whose coin has another chance than all
+        others: a private number is its index.
         """
         index, private = self._index(k), frozenset(x for g in self.groups for x in g.names)
         coins = (s for s in self.inside[k] if isinstance(s, n.Sample) and s.family.coin)
