@@ -152,12 +152,9 @@ class MoreLines(Scans):
             if isinstance(loop, n.For) and k in self._around(j)[:-1]
             for x in self._places(j)
         }
-        for s in (s for s in self.inside[k] if isinstance(s, n.Assign)):
-            kept = sorted(walk.names_in(s.value) & places.keys())
-            if kept and s.name not in places:
-                yield n.Compare(
-                    "<=", n.Name(s.name), line_costs.resolved(s.value, {kept[0]: places[kept[0]]})
-                )
+        for given in (s for s in self.inside[k] if isinstance(s, n.Assign) and s.name not in places):
+            if walk.names_in(given.value) & places.keys():
+                yield n.Compare("<=", n.Name(given.name), line_costs.resolved(given.value, places))
         tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in all_of(s.test))
         for test in (t for t in tests if isinstance(t, n.Compare) and t.op == "<"):
             for s in self.inside[k]:
