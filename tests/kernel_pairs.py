@@ -1129,6 +1129,80 @@ PAIRS: tuple[Pair, ...] = (
         ("cost",),
     ),
     Pair(
+        "two_sums_over_two_ranges",
+        7,
+        spec(
+            "emit done(v = sum(b[j] for j in range(0, 2)) - sum(b[j] for j in range(0, {})))",
+            more="  b : queries, sensitivity 1, adjacency all\n",
+            where=" and len(b) >= 2",
+        ),
+        "2",
+        "1",
+        ("output",),
+    ),
+    Pair(
+        "two_sums_that_are_added",
+        7,
+        spec(
+            "emit done(v = sum(b[j] for j in b) {} sum(b[j] for j in b))",
+            more="  b : queries, sensitivity 1, adjacency all\n",
+        ),
+        "-",
+        "+",
+        ("output",),
+    ),
+    Pair(
+        "as_far_as_a_range_is_long",
+        7,
+        spec(
+            *("k = 0", "r[0] ~ Lap(1)", "while r[k] - sum({} for j in t where t[j] >= k) <= 5:"),
+            *("  k = k + 1", "  r[k] ~ Lap(1)", "emit done"),
+            more="  t : vector\n",
+        ),
+        "1",
+        "2",
+        ("terminates",),
+        Witness(
+            (
+                loop(
+                    *("k' == k", "alignment_cost == 0"),
+                    early="k >= 0;$drawn_r == k + 1;$dense_r",
+                    chance=("r", "5 + len(t)", "1"),
+                ),
+            )
+        ),
+    ),
+    *(
+        Pair(
+            f"what_is_told_of_{name}",
+            7,
+            spec(
+                *(f"s = sum({term} for j in range(0, {high}))", "emit done(v = {})"),
+                more=f"  b : queries, sensitivity 1, adjacency {way}\n",
+                where=" and len(b) >= 2",
+            ),
+            "0",
+            wrong,
+            ("output",),
+        )
+        for name, term, high, way, wrong in (
+            ("a_sum_that_leaves_out_what_moves", "b[j]", 1, "one", "b[1]"),
+            ("a_sum_of_one_answer", "b[j]", 1, "moved", "b[0]"),
+            ("a_sum_over_nothing", "b[0]", 0, "one", "b[0]"),
+        )
+    ),
+    Pair(
+        "two_sums_and_what_they_are_apart",
+        7,
+        spec(
+            *("s = sum(1 for j in range(0, 1))", "u = sum(2 for j in range(0, 1))"),
+            "emit done(v = {}, w = sum(1 for j in range(0, 1)) - sum(2 for j in range(0, 1)))",
+        ),
+        "s - u",
+        "x",
+        ("output",),
+    ),
+    Pair(
         "ties_on_a_lattice",
         7,
         spec(
@@ -2873,7 +2947,7 @@ PAIRS: tuple[Pair, ...] = (
             (
                 loop(
                     "b' == b",
-                    "k' == k",
+                    *("k' == k", "alignment_cost == 0"),
                     "alignment_cost == 0",
                     early="k >= 1;$drawn_r == k",
                     chance=("r", "5", "1"),

@@ -61,6 +61,9 @@ class Evaluator(World):
     gathered: Callable[[n.Gather, Scope], Term]
     """The value of a set expression: in the next layer."""
 
+    added: Callable[[str, tuple[n.Gather, n.Gather], Scope], Term]
+    """Two sums over one range, added or subtracted."""
+
     def prepare_symbols(self) -> None:
         """The symbols that expressions may need."""
         s = self.symbols
@@ -155,6 +158,10 @@ class Evaluator(World):
                 return z3.Not(self.truth(x, scope))
             case n.Binary(op="**", left=x, right=power):
                 return self._power(e, self.number(x, scope), power)
+            case n.Binary(
+                op="+" | "-" as op, left=n.Gather(function="sum") as x, right=n.Gather(function="sum") as y
+            ) if x.over == y.over and x.count is y.count is None and scope.mode is not Mode.LEVEL:
+                return self.added(op, (x, y), scope)
             case n.Binary(op=op, left=x, right=y):
                 return self._arithmetic(e, op, self.number(x, scope), self.number(y, scope), scope)
             case n.Compare(op=op, left=x, right=y):

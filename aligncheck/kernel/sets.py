@@ -14,13 +14,25 @@ from typing import Any
 import z3
 
 from aligncheck.kernel.answer import Reject
-from aligncheck.kernel.evaluate import NAMED, Evaluator
+from aligncheck.kernel.evaluate import NAMED, OPERATIONS, Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Defined
-from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
+from aligncheck.kernel.terms import (
+    Term,
+    absolute,
+    alike,
+    anatomy,
+    both,
+    either,
+    implies,
+    real,
+    same,
+    subterms,
+)
 from aligncheck.kernel.witness import own
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import subexpressions
 
 GREATEST = ("max", "argmax")
 PLACES = ("argmax", "argmin")
@@ -115,16 +127,16 @@ class Sets(Evaluator):
         if scope.mode is not Mode.LEVEL and (g.function not in (*EXTREMA, "sum") or g.count is not None):
             text = f"`{g.function}` stands alone on the right of `=`, at the top level"
             raise Reject("language", g.span, text)
+        if g.function not in EXTREMA and scope.mode is not Mode.LEVEL:
+            return self._total(self._summands(g, scope), scope)
         found = self.opened(g, replace(scope, testing=scope.testing or g.function in PLACES))
-        if g.function in EXTREMA:
-            one = self.folded("greatest" if g.function in GREATEST else "least", found)
-            if scope.mode is not Mode.LEVEL:  # where only is asked what it depends on: its terms tell that
-                self.exists(g, found, scope)
-                self.define_extremum(g.function, one, self.kind(scope), scope)
-            return one.place if g.function in PLACES else one.value
-        if scope.mode is Mode.LEVEL:
+        if g.function not in EXTREMA:
             return self.held(g.function, self.symbols.REAL)
-        return self._total(found, scope)
+        one = self.folded("greatest" if g.function in GREATEST else "least", found)
+        if scope.mode is not Mode.LEVEL:  # where only is asked what it depends on: its terms tell that
+            self.exists(g, found, scope)
+            self.define_extremum(g.function, one, self.kind(scope), scope)
+        return one.place if g.function in PLACES else one.value
 
     # --- maxima -------------------------------------------------------------------------------------------
 
@@ -160,13 +172,17 @@ class Sets(Evaluator):
         s, around = self.symbols, self.around(found.j, found.within, found.body)
         # The index of the set, under one name wherever the set stands; none of the indices around it has it.
         named = found.at(self.another(around))
-        key = (word, *map(anatomy, (named.within, named.body, *around)))
-        domain, role = tuple(s.INT for _ in around), Defined((named.within, named.body))
-        value = self.kept(("value", *key), lambda: s.function(word, domain, s.REAL, role))(*around)
-        place = self.kept(("place", *key), lambda: s.function("place", domain, s.INT, role))(*around)
+        value = self.of_set(word, s.REAL, around, named.within, named.body)
+        place = self.of_set(f"place of the {word}", s.INT, around, named.within, named.body)
         if not around and not any(same(place, other) for other in self.taken_at):
             self.taken_at.append(place)
         return Folded(value, place, found)
+
+    def of_set(self, word: str, sort: Any, around: tuple[Term, ...], *parts: Term) -> Term:
+        """A symbol of a set: a function of the indices around it, the same for the same parts."""
+        domain, role = tuple(self.symbols.INT for _ in around), Defined(parts)
+        key = (word, *map(anatomy, (*parts, *around)))
+        return self.kept(key, lambda: self.symbols.function(word, domain, sort, role))(*around)
 
     def define_extremum(self, function: str, one: Folded, kind: Kind, scope: Scope) -> None:
         """What holds of an extremum of a set that is not empty: it is taken, at the least such index, and
@@ -180,38 +196,64 @@ class Sets(Evaluator):
 
     # --- sums ---------------------------------------------------------------------------------------------
 
+    def added(self, op: str, sums: tuple[n.Gather, n.Gather], scope: Scope) -> Term:
+        """Two sums over one range, added or subtracted: the sum of their terms, added or subtracted. (What D
+        and D' are apart is left as it is: of that is said more, and of the two sums.)
+        """
+        one, other = (self._summands(g, scope) for g in sums)
+        of_both = [{e.primed for e in subexpressions(g.body) if isinstance(e, n.Index)} for g in sums]
+        if of_both[0] != of_both[1]:
+            return OPERATIONS[op](*(self._total(each, scope) for each in (one, other)))
+        together = replace(one, body=OPERATIONS[op](*alike(one.body, other.body)))
+        parts = alike(*(self._up_to(each)(each.high) for each in (one, other)))
+        scope.path.fact(Kind.RUN, self._up_to(together)(one.high) == OPERATIONS[op](*parts), scope.generic)
+        return self._total(together, scope)
+
+    def _summands(self, g: n.Gather, scope: Scope) -> Opened:
+        """A set with the terms of its sum: whole numbers if they may be, and 0 for what is not chosen."""
+        found, s = self.opened(g, scope), self.symbols
+        whole = z3.is_app_of(found.body, z3.Z3_OP_TO_REAL)
+        body, none = (found.body.arg(0), s.zero) if whole else (found.body, s.none)
+        return replace(found, body=z3.If(found.chosen, body, none))
+
+    def _up_to(self, found: Opened) -> Callable[[Term], Term]:
+        """The sum of the terms up to an index."""
+        inner, parts = self.around(found.j, found.body, found.low), (found.body, found.low)
+        domain, role = (self.symbols.INT,) * (len(inner) + 1), Defined(parts)
+        key = ("sum", *map(anatomy, (*parts, *inner)))
+        made = self.kept(key, lambda: self.symbols.function("sum", domain, found.body.sort(), role))
+        return lambda end: made(*inner, end)
+
     def _total(self, found: Opened, scope: Scope) -> Term:
         """The sum over a set, by the sums up to an index, which are the same wherever a range ends. These
         equations define a function of the terms, so they hold in every run. Over some range what is not
-        positive has a term that is not, and what is negative a negative one; of whole numbers it is a whole
+        positive has a term that is not, and what is negative a negative one; and a sum is no further from 0
+        than the range is long, or has a term that is further from 0 than 1. Of whole numbers it is a whole
         number.
         """
-        s, j, low, high, body = self.symbols, found.j, found.low, found.high, found.body
-        whole = z3.is_app_of(body, z3.Z3_OP_TO_REAL)
-        term = z3.If(found.chosen, body.arg(0), s.zero) if whole else z3.If(found.chosen, body, s.none)
-        inner, around = self.around(j, term, low), self.around(j, term, low, high)
-        key = ("sum", *map(anatomy, (term, low, *inner)))
-        domain, variables, path = tuple(s.INT for _ in (*inner, high)), scope.generic, scope.path
-        up_to = self.kept(key, lambda: s.function("sum", domain, term.sort(), Defined((term, low))))
-        value = up_to(*inner, high)
-        path.fact(Kind.RUN, both(up_to(*inner, low) == 0, implies(high <= low, value == 0)), variables)
-        step = up_to(*inner, j + 1) == up_to(*inner, j) + term
+        s, j, low, high, term = self.symbols, found.j, found.low, found.high, found.body
+        around, up_to = self.around(j, term, low, high), self._up_to(found)
+        value, variables, path = up_to(high), scope.generic, scope.path
+        path.fact(Kind.RUN, both(up_to(low) == 0, implies(high <= low, value == 0)), variables)
+        step = up_to(j + 1) == up_to(j) + term
         path.fact(Kind.RUN, implies(both(low <= j, j < high), step), (*variables, j))
 
-        def place(*more: Term) -> Term:
-            role = Defined((term, low, high, *more))
-            return s.function("somewhere", tuple(s.INT for _ in around), s.INT, role)(*around)
+        def place(word: str, *more: Term) -> Term:
+            return self.of_set(word, s.INT, around, term, low, high, *more)
 
-        one = Folded(value, place(), replace(found, within=both(low <= j, j < high), body=term))
-        least = one.over.at(one.place)
+        one = Folded(value, place("least"), replace(found, within=both(low <= j, j < high)))
+        least, beyond = one.over.at(one.place), one.over.at(place("beyond"))
         such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
         path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
+        far = both(beyond.within, absolute(beyond.body) > 1)
+        path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
         known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
         others = [other for other in known if not same(other.value, value)]
         for other in others:
-            places = [place(other.over.at(j).body) for _ in range(4 + len(self.sizes))]
+            apart = (f"apart {number}" for number in range(4 + len(self.sizes)))
+            places = [place(word, other.over.at(j).body) for word in apart]
             for formula in self._apart(one, other, places):
-                path.fact(Kind.RUN, formula, variables)
+                path.fact(Kind.RUN, formula, (*variables, j))
         known += [one] * (len(others) == len(known))
         return real(value)
 
@@ -222,20 +264,25 @@ class Sets(Evaluator):
 
     def _apart(self, one: Folded, other: Folded, places: list[Term]) -> Iterator[Term]:
         """Two sums over one range are apart by what their terms are apart at the places where they are: none,
-        one, two, or three and more. And by no more than the range's length times what one of the terms is
-        apart; and than the answers of a list in the range move in all, unless the terms do further at one of
-        them, which need not be one for all lists. Only what adjacency may need is said.
+        one, two, or three and more, of which no more is said than answers move at. And by no more than the
+        range's length times what one of the terms is apart; and than the answers of a list in the range move
+        in all, unless the terms do further at one of them, which need not be one for all lists. Only what
+        adjacency may need is said.
         """
-        apart, low, high = one.value - other.value, one.over.low, one.over.high
-        here = [one.over.at(p) for p in places]
+        apart, low, high, j = one.value - other.value, one.over.low, one.over.high, one.over.j
+        ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
+        here, many = [one.over.at(p) for p in places], min(2, sum(len(way.ways) for way in ways))
         steps = [at.body - other.over.at(at.j).body for at in here]
         known, so_far = apart == 0, self.symbols.none
-        for k, (at, step) in enumerate(zip(here[:3], steps, strict=False)):
-            yield either(known, both(at.within, step != 0, *(at.j != q for q in places[:k])))
+        for k, (at, step) in enumerate(zip(here[: many + 1], steps, strict=False)):
+            there = both(at.within, step != 0, *(at.j != q for q in places[:k]))
+            yield either(known, there)
+            if k < many:
+                differ = one.over.body != other.over.at(j).body
+                yield implies(both(one.over.within, differ, *(j != q for q in places[:k])), there)
             so_far = so_far + step
-            known = either(known, apart == so_far)
+            known = either(z3.Not(there), apart == so_far)
         far, most, *further = (absolute(x) for x in (apart, *steps[3:]))
-        ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
         if any(not way.ways and not way.in_all for way in ways):
             yield either(apart == 0, both(here[3].within, far <= (high - low) * most))
         for (x, moved), at, step in zip(self.sizes.items(), here[4:], further, strict=True):

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax import walk
+from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness.line_costs import resolved
 
 
@@ -81,15 +81,30 @@ def _reads_output(spec: n.Mechanism) -> bool:
 
 def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
     """That the next record, if there is one, has no lesser index than the loop: where a round may release its
-    index, and the alignment reads the output.
+    index, and the alignment reads the output; and the same of what a `while` counts up.
     """
-    if not isinstance(stmt, n.For) or stmt.index is None or not _reads_output(spec):
+    if not _reads_output(spec):
         return
-    index, following = n.Name(stmt.index), n.Name("$records")
-    fields = [f for s in walk.statements_in(stmt.body) if isinstance(s, n.Emit) for f in s.fields]
-    for name in dict.fromkeys(f.name for f in fields if f.value == index):
-        none = n.Compare("<=", n.OutCount(None), following)
-        yield n.Logic("or", (none, n.Compare(">=", n.OutField(following, name), index)))
+    counted = (
+        [stmt.index]
+        if isinstance(stmt, n.For)
+        else [s.name for s in walk.statements_in(stmt.body) if isinstance(s, n.Assign) and _counts_up(s)]
+    )
+    body = stmt.body if isinstance(stmt, n.For) else spec.body
+    fields = [f for s in walk.statements_in(body) if isinstance(s, n.Emit) for f in s.fields]
+    following = n.Name("$records")
+    for index in (n.Name(x) for x in dict.fromkeys(counted) if x is not None):
+        for name in dict.fromkeys(f.name for f in fields if f.value == index):
+            none = n.Compare("<=", n.OutCount(None), following)
+            yield n.Logic("or", (none, n.Compare(">=", n.OutField(following, name), index)))
+
+
+def _counts_up(stmt: n.Assign) -> bool:
+    """Whether a statement adds a number above 0 to a variable."""
+    match stmt.value:
+        case n.Binary(op="+", left=n.Name(ident=x), right=n.Number(value=by)):
+            return x == stmt.name and by > 0
+    return False
 
 
 def measures(stmt: n.While) -> list[n.Expr]:
@@ -136,23 +151,46 @@ def chance_of(stmt: n.While) -> Chance | None:
     """A test of `… + x` against something, with a draw x of the round: x beyond what the rest leaves. What
     the round itself gives a value is looked through: the kernel asks what is known where the loop is reached.
     """
-    draws = {s.name: s for s in walk.statements_in(stmt.body) if isinstance(s, n.Sample)}
+    inside = list(walk.statements_in(stmt.body))
+    draws = {s.name: s for s in inside if isinstance(s, n.Sample)}
     given: dict[str, n.Expr] = {}
-    for s in walk.statements_in(stmt.body):
+    tests = []
+    for s in inside:
         if isinstance(s, n.Assign):
             given[s.name] = resolved(s.value, given)
-        tests = [b.test for b in s.branches] if isinstance(s, n.If) else []
-        for test in (resolved(t, given) for t in tests):
-            if not isinstance(test, n.Compare) or test.op in ("==", "!="):
-                continue
-            for side, other in ((test.left, test.right), (test.right, test.left)):
-                for part in walk.subexpressions(side):
-                    name = part.base if isinstance(part, n.Index) else getattr(part, "ident", "")
-                    if name in draws and isinstance(part, n.Index | n.Name):
-                        rest = walk.with_part(side, part, n.Number(Fraction(0)))
-                        scale = resolved(draws[name].args[0], given)
-                        return Chance(name, n.Binary("-", other, rest), scale)
+        tests += [resolved(b.test, given) for b in s.branches] if isinstance(s, n.If) else []
+    for test in (*tests, stmt.test):
+        if not isinstance(test, n.Compare) or test.op in ("==", "!="):
+            continue
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            for part in walk.subexpressions(side):
+                name = part.base if isinstance(part, n.Index) else getattr(part, "ident", "")
+                if name in draws and isinstance(part, n.Index | n.Name):
+                    rest = walk.with_part(side, part, n.Number(Fraction(0)))
+                    scale = resolved(draws[name].args[0], given)
+                    return Chance(name, _beyond(other, rest, set(given)), scale)
     return None
+
+
+def _beyond(other: n.Expr, rest: n.Expr, changed: set[str]) -> n.Expr:
+    """What `other - rest` does not exceed, for all values of what a loop changes: a sum that it changes, or
+    two, are as far from 0 as the range is long.
+    """
+    sums = [e for e in walk.subexpressions(rest) if isinstance(e, n.Gather) and e.function == "sum"]
+    moving = [e for e in sums if changed & walk.names_in(e)]
+    if not moving:
+        return n.Binary("-", other, rest)
+    none = n.Number(Fraction(0))
+    fixed = rewrite.bottom_up(rest, lambda e: none if e in moving else e)
+    low, high = walk_ends(moving[0].over)
+    return n.Binary("+", n.Binary("-", other, fixed), n.Binary("-", high, low))
+
+
+def walk_ends(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
+    """The ends of a range."""
+    if isinstance(over, n.OverRange):
+        return over.low, over.high
+    return n.Number(Fraction(0)), n.Call("len", (n.Name(over.base),))
 
 
 def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:
