@@ -101,10 +101,10 @@ def _later(spec: n.Mechanism, stmt: n.For | n.While) -> Iterator[n.Expr]:
 
 def _counts_up(stmt: n.Assign) -> bool:
     """Whether a statement adds a number above 0 to a variable."""
-    match stmt.value:
-        case n.Binary(op="+", left=n.Name(ident=x), right=n.Number(value=by)):
-            return x == stmt.name and by > 0
-    return False
+    e = stmt.value
+    if not isinstance(e, n.Binary) or e.op != "+" or e.left != n.Name(stmt.name):
+        return False
+    return isinstance(e.right, n.Number) and e.right.value > 0
 
 
 def measures(stmt: n.While) -> list[n.Expr]:
@@ -182,11 +182,11 @@ def _beyond(other: n.Expr, rest: n.Expr, changed: set[str]) -> n.Expr:
         return n.Binary("-", other, rest)
     none = n.Number(Fraction(0))
     fixed = rewrite.bottom_up(rest, lambda e: none if e in moving else e)
-    low, high = walk_ends(moving[0].over)
+    low, high = _ends(moving[0].over)
     return n.Binary("+", n.Binary("-", other, fixed), n.Binary("-", high, low))
 
 
-def walk_ends(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
+def _ends(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
     """The ends of a range."""
     if isinstance(over, n.OverRange):
         return over.low, over.high
