@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from itertools import product
+from itertools import product, takewhile
 from typing import Any, TypeAlias
 
 import z3
@@ -72,7 +72,7 @@ machine that is busy it makes hundreds.
 
 class Stack:
     """A solver with facts one upon the other; those that two questions have in common stay. Facts that came
-    together go together.
+    together go together, once more than those that were to stay.
     """
 
     def __init__(self, ctx: Any) -> None:
@@ -86,12 +86,15 @@ class Stack:
             if facts[at : at + len(level)] != level:
                 break
             kept, at = kept + 1, at + len(level)
+        pairs = zip(facts[at:], *self.levels[kept : kept + 1], strict=False)
+        split = at + sum(1 for _ in takewhile(lambda pair: pair[0] is pair[-1], pairs))
         self.solver.pop(len(self.levels) - kept)
         del self.levels[kept:]
-        if at < len(facts):
-            self.solver.push()
-            _assert(self.solver, map(term, facts[at:]))
-            self.levels.append(list(facts[at:]))
+        for part in (facts[at:split], facts[split:]):
+            if part:
+                self.solver.push()
+                _assert(self.solver, map(term, part))
+                self.levels.append(list(part))
         return self.solver
 
 
@@ -152,14 +155,17 @@ class Decider:
         `needs` says of the question with a number which of its facts are enough. What is foreseen only, with
         little work and nothing anew, has no number.
 
-        Nothing is asked where the goal is one of the facts, or followed from some of them before.
+        Nothing is asked where the goal is one of the facts, or followed from some of them before. Where it
+        followed on one way, first is asked whether what both ways know is enough: it is for others, then.
         """
         self.number += anew != ()
         known, shown = set(facts), self._shown.setdefault(anatomy(goal), [])
         if any(before <= known for before in shown) or any(same(f.formula, goal) for f in facts):
             return 0
-        trivial = z3.is_true(z3.simplify(goal))
-        found = ([], 0) if trivial else self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
+        both = [f for f in facts if f in shown[0]] if len(shown) == 1 else []
+        found: tuple[Facts, int] | None = ([], 0) if z3.is_true(z3.simplify(goal)) else None
+        found = found or (self.proof(both, z3.Not(goal), ()) if both else None)
+        found = found or self.proof(facts, z3.Not(goal), ANEW if anew is None else anew)
         if found is None or not self._confirmed([*map(self.term, found[0]), z3.Not(goal)], False, about):
             return None
         shown.append(set(found[0]))

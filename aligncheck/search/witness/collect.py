@@ -132,14 +132,15 @@ class Collector(Kernel):
     def establish(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
         """Asks for those lines that mean something."""
         early: dict[Line, Term] = {}
-        facts = tuple(f for f in path.facts if f.kind is Kind.RUN)
+        known = 0
         for line, kind, term in self._terms(stmt, hints, path):
             if kind is Kind.RUN:
                 early[line] = term
-                facts = tuple(f for f in path.facts if f.kind is Kind.RUN)  # with what defines its sets
+                known = len(path.facts)  # with what defines its sets
             else:
                 path.oblige("invariant", stmt.span, "", term, line)
         if early:
+            facts = tuple(f for f in path.facts[:known] if f.kind is Kind.RUN)
             self.found.arrivals.append(Arrival(facts, early))
 
     def assume(self, stmt: n.For | n.While, hints: LoopWitness, path: Path) -> None:
