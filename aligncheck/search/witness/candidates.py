@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, combinations, product
 
 from aligncheck.language.syntax import nodes as n
@@ -114,13 +115,13 @@ class Candidates:
         found = self.given[x]
         return found[0] if len(found) == 1 and not self.noisy(found[0]) else None
 
-    @property
+    @cached_property
     def counters(self) -> list[str]:
         """What grows by fixed amounts."""
         found = [x for x in (self.at.ident, *self.changed) if self.fixed(x) and self.start(x) is not None]
         return [x for x in found if any(s.parts for s in self.steps[x])]
 
-    @property
+    @cached_property
     def tests(self) -> list[n.Expr]:
         """What the rounds ask, of what no draw is in, at the head."""
         found: dict[n.Expr, None] = {}
