@@ -60,33 +60,31 @@ const aligncheck = (() => {
 
   function value(e, s) {
     switch (e[0]) {
-      case "number": return number(e[1]);
-      case "truth": return e[1];
-      case "name": return s.name(e[1], e[2]);
-      case "entry": return s.entry(e[1], whole(value(e[2], s)), e[3]);
-      case "length": return Q(BigInt((e[1] === "out" ? s.out : s.list(e[1]) || s.selection(e[1])).length));
-      case "call": return functions[e[1]](e[2].map((x) => value(x, s)));
-      case "minus": return neg(value(e[1], s));
-      case "not": return !value(e[1], s);
-      case "and": return e[1].every((x) => value(x, s));
-      case "or": return e[1].some((x) => value(x, s));
-      case "if": return value(value(e[1], s) ? e[2] : e[3], s);
-      case "arithmetic": return arithmetic[e[1]](value(e[2], s), value(e[3], s));
-      case "compare": {
+      case "Number": return number(e[1]);
+      case "Boolean": return e[1];
+      case "Name": return s.name(e[1], e[2]);
+      case "Index": return s.entry(e[1], whole(value(e[2], s)), e[3]);
+      case "Length": return Q(BigInt((e[1] === "out" ? s.out : s.list(e[1]) || s.selection(e[1])).length));
+      case "Call": return functions[e[1]](e[2].map((x) => value(x, s)));
+      case "Unary": return e[1] === "not" ? !value(e[2], s) : neg(value(e[2], s));
+      case "Logic": return e[1] === "and" ? e[2].every((x) => value(x, s)) : e[2].some((x) => value(x, s));
+      case "Conditional": return value(value(e[1], s) ? e[2] : e[3], s);
+      case "Binary": return arithmetic[e[1]](value(e[2], s), value(e[3], s));
+      case "Compare": {
         const [a, b] = [value(e[2], s), value(e[3], s)];
         if (s.compared) s.compared.push(`${text(a)} ${e[1]} ${text(b)}`);
         return compare(e[1], a, b);
       }
-      case "is": { const r = records(e[1], s)[whole(value(e[2], s))]; return r !== undefined && r.tag === e[3]; }
-      case "field": {
-        const r = records(e[1], s)[whole(value(e[2], s))];
-        const f = r && r.fields.find(([name]) => name === e[3]);
-        if (!f) throw new Stop(`there is no ${e[3]} in this record`);
+      case "OutIs": { const r = records(e[3], s)[whole(value(e[1], s))]; return r !== undefined && r.tag === e[2]; }
+      case "OutField": {
+        const r = records(e[3], s)[whole(value(e[1], s))];
+        const f = r && r.fields.find(([name]) => name === e[2]);
+        if (!f) throw new Stop(`there is no ${e[2]} in this record`);
         return f[1];
       }
-      case "count": return Q(BigInt(records(e[1], s).filter((r) => e[2] === null || r.tag === e[2]).length));
-      case "in": return s.selection(e[2]).includes(whole(value(e[1], s)));
-      case "set": return gathered(e, s);
+      case "OutCount": return Q(BigInt(records(e[2], s).filter((r) => e[1] === null || r.tag === e[1]).length));
+      case "Member": return s.selection(e[2]).includes(whole(value(e[1], s)));
+      case "Gather": return gathered(e, s);
     }
     throw new Stop(`no such expression: ${e[0]}`);
   }

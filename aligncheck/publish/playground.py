@@ -5,6 +5,7 @@ exactly on D and, with the aligned noise, on D'.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any, Never, TypeAlias
 
@@ -220,8 +221,8 @@ class _Writer:
                     "range": None if listed else self._range(over),
                     "body": self._block(body),
                 }
-            case n.Emit(tag=tag, fields=fields):
-                shown = [[one.name, self._expr(one.value)] for one in fields]
+            case n.Emit(tag=tag):
+                shown = [[one.name, self._expr(one.value)] for one in statement.fields]
                 return {"kind": "emit", "tag": tag, "fields": shown, "line": line}
             case n.Break():
                 return {"kind": "break"}
@@ -285,46 +286,26 @@ class _Writer:
         return [self._expr(one) for one in exprs]
 
     def _expr(self, expr: n.Expr) -> Json:
-        match expr:
-            case n.Number(value=value):
-                return ["number", str(value)]
-            case n.Boolean(value=truth):
-                return ["truth", truth]
-            case n.Name(ident=ident, primed=primed):
-                return ["name", ident, primed]
-            case n.Index(base=base, index=index, primed=primed):
-                return ["entry", base, self._expr(index), primed]
-            case n.Call(function="len", args=(n.Name(ident=ident),)):
-                return ["length", ident]
-            case n.Call(function=function, args=args):
-                return ["call", function, self._exprs(args)] if function in _CALLS else _no(f"`{function}`")
-            case n.Unary(op="not", operand=operand):
-                return ["not", self._expr(operand)]
-            case n.Unary(operand=operand):
-                return ["minus", self._expr(operand)]
-            case n.Binary(op=op, left=left, right=right):
-                return ["arithmetic", op, self._expr(left), self._expr(right)]
-            case n.Compare(op=op, left=left, right=right):
-                return ["compare", op, self._expr(left), self._expr(right)]
-            case n.Logic(op=op, args=args):
-                return [op, self._exprs(args)]
-            case n.Conditional(test=test, then=then, otherwise=otherwise):
-                return ["if", self._expr(test), self._expr(then), self._expr(otherwise)]
-            case n.OutIs(of=of, index=index, tag=tag):
-                return ["is", of, self._expr(index), tag]
-            case n.OutField(of=of, index=index, field=part):
-                return ["field", of, self._expr(index), part]
-            case n.OutCount(of=of, tag=tag):
-                return ["count", of, tag]
-            case n.Gather():
-                return self._gather(expr)
-            case n.Member(index=index, selection=selection):
-                return ["in", self._expr(index), selection]
+        """The class of a node and its parts, in the order of the class; of the length of a list its name."""
+        if isinstance(expr, n.Number):
+            return ["Number", str(expr.value)]
+        if isinstance(expr, n.Call) and expr.function == "len" and isinstance(expr.args[0], n.Name):
+            return ["Length", expr.args[0].ident]
+        called = expr.function if isinstance(expr, n.Call | n.Gather) else ""
+        if called == n.LOG_SUM or (isinstance(expr, n.Call) and called not in _CALLS):
+            _no(f"`{called}`")
+        parts = (getattr(expr, each.name) for each in fields(expr) if each.name != "span")
+        return [type(expr).__name__, *map(self._part, parts)]
 
-    def _gather(self, expr: n.Gather) -> Json:
-        if expr.function == n.LOG_SUM:
-            _no(f"`{expr.function}`")
-        over = expr.over.base if isinstance(expr.over, n.Indices) else self._range(expr.over)
-        count = None if expr.count is None else self._expr(expr.count)
-        where = None if expr.where is None else self._expr(expr.where)
-        return ["set", expr.function, count, self._expr(expr.body), expr.index, over, where]
+    def _part(self, part: Any) -> Json:
+        match part:
+            case n.Indices(base=base):
+                return base
+            case n.OverRange():
+                return self._range(part)
+            case n.Node():
+                return self._expr(part)  # type: ignore[arg-type]
+            case tuple():
+                return self._exprs(part)
+            case _:
+                return part
