@@ -14,7 +14,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
 
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.logistic import ln_bounds, log_sum_exp_of
@@ -157,7 +156,7 @@ def ln(x: Real) -> Fraction:
     if number == 1:
         return Fraction(0)
     digits = _BITS + _close(number)
-    found = _approximated(lambda bits: _ln(number, bits), _size_of_ln(number), digits)
+    found = _approximated(lambda bits: ln_bounds(number, bits)[0], _size_of_ln(number), digits)
     return max(1 - 1 / number, min(number - 1, found))
 
 
@@ -238,29 +237,3 @@ def _odd(number: Fraction, more: int = 0, digits: int = _BITS) -> Fraction:
 def _size_of_ln(number: Fraction) -> int:
     """The same for the logarithm: that of a number close to 1 is about what the number is off by."""
     return min(_size(abs(number - 1)), 0) - 2
-
-
-def _ln(number: Fraction, bits: int) -> int:
-    """ln x in units of 2^-bits: k ln 2 + 2 artanh((m - 1)/(m + 1)), where x = 2^k m and m is near 1."""
-    shift = _size(number)
-    mantissa = number / Fraction(2) ** shift
-    if mantissa > Fraction(3, 2):
-        mantissa, shift = mantissa / 2, shift + 1
-    elif mantissa < Fraction(3, 4):
-        mantissa, shift = mantissa * 2, shift - 1
-    working = bits + 16 + abs(shift).bit_length()
-    total = _artanh((mantissa - 1) / (mantissa + 1), working) + shift * _artanh(Fraction(1, 3), working)
-    return 2 * total >> (working - bits)
-
-
-@lru_cache(maxsize=256)
-def _artanh(z: Fraction, bits: int) -> int:
-    """z + z^3/3 + z^5/5 + …, for |z| <= 1/3, in units of 2^-bits."""
-    power_ = (z.numerator << bits) // z.denominator
-    square = (power_ * power_) >> bits
-    total, odd = 0, 1
-    while power_ not in (0, -1):
-        total += power_ // odd
-        power_ = (power_ * square) >> bits
-        odd += 2
-    return total
