@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import GRACE, Answer, Job, alone, one_file, why_lost
@@ -29,14 +29,6 @@ STEPS = 60_000
 """Of an `Effort`, for a whole search: half a minute on a quiet machine, and the same outcome on any."""
 _PATIENCE = 600.0
 """Seconds after which the clock ends what counts steps."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedSpec:
-    """What is wrong with a spec."""
-
-    source: Source
-    diagnostic: Diagnostic
 
 
 def align(path: str, *, timeout: float | None, write: bool) -> int:
@@ -65,8 +57,6 @@ def align(path: str, *, timeout: float | None, write: bool) -> int:
         case NoAlignment(tally=tally, ended=ended):
             tell(none_among(tally.alignments, ended), error=True)
             return 3
-        case RefusedSpec():
-            return refused(found)
 
 
 def _bytes(path: str) -> bytes:
@@ -95,17 +85,13 @@ def none_among(tried: int, ended: str) -> str:
     return f"none among {tried:,} alignments is verified{why}: the mechanism may still be private"
 
 
-def _align(job: tuple[str, float | None, SearchEffort]) -> FoundAlignment | NoAlignment | RefusedSpec:
+def _align(job: tuple[str, float | None, SearchEffort]) -> FoundAlignment | NoAlignment:
     """In a worker."""
-    from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.find import find_alignment
 
     path, timeout, effort = job
-    try:
-        return find_alignment(read_source(path), Effort(timeout, STEPS), effort)
-    except SpecError as error:
-        return RefusedSpec(error.source, error.diagnostic)
+    return find_alignment(read_source(path), Effort(timeout, STEPS), effort)
 
 
 _LEAST = 0.2
@@ -132,7 +118,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
         return ()
     try:
         found = in_worker(_align, (result.path, left, SHORT), left)
-    except CommandError:
+    except (CommandError, SystemExit):
         return ()
     match found:
         case FoundAlignment(items=items):
@@ -148,21 +134,36 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
 
 def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float | None) -> Answer:
     """What a function makes of a job in a process under limits. Raises CommandError where it makes nothing of
-    it.
+    it, or there is no formula; SystemExit, after it was printed what is wrong, where there is no spec.
     """
-    outcome = alone(function, job, (timeout or _PATIENCE) + GRACE)
-    if isinstance(outcome, Done):
-        return outcome.value
-    raise CommandError(*why_lost(outcome, "search"))
+    outcome = alone(_caught, (function, job), (timeout or _PATIENCE) + GRACE)
+    if not isinstance(outcome, Done):
+        raise CommandError(*why_lost(outcome, "search"))
+    found, wrong = outcome.value
+    if isinstance(wrong, str):
+        raise CommandError(wrong)
+    if wrong is not None:
+        from aligncheck.commands.screen import Screen
+        from aligncheck.report.terminal import render_diagnostic
+
+        Screen(error=True).show(render_diagnostic(*wrong))
+        raise SystemExit(2)
+    answer: Answer = found
+    return answer
 
 
-def refused(error: RefusedSpec) -> int:
-    """Prints what is wrong with the spec. Returns 2."""
-    from aligncheck.commands.screen import Screen
-    from aligncheck.report.terminal import render_diagnostic
+def _caught(job: tuple[Callable[[Any], Any], Any]) -> tuple[Any, tuple[Source, Diagnostic] | str | None]:
+    """In a worker: what a function gives, or what is wrong."""
+    from aligncheck.language.diagnostics import SpecError
+    from aligncheck.synthesis.formulas import NoFormulaError
 
-    Screen(error=True).show(render_diagnostic(error.source, error.diagnostic))
-    return 2
+    function, given = job
+    try:
+        return function(given), None
+    except SpecError as error:
+        return None, (error.source, error.diagnostic)
+    except NoFormulaError as error:
+        return None, str(error)
 
 
 # --- claims and repairs -------------------------------------------------------------------------------------
@@ -175,8 +176,6 @@ def claim(path: str, *, timeout: float | None, accuracy: bool) -> int:
     if accuracy:
         return _print_accuracy(path, timeout)
     found = in_worker(_claim, (one_file(path), timeout), timeout)
-    if isinstance(found, RefusedSpec):
-        return refused(found)
     if found.least is None and found.formulas:
         others = (f"also `privacy {each}`, which is less for some inputs" for each in found.formulas[1:])
         tell(f"privacy {found.formulas[0]}", *others, "", f"no multiple of `{found.claim}` is verified")
@@ -206,10 +205,6 @@ def _print_accuracy(path: str, timeout: float | None) -> int:
     0; 2 where there is no spec, or no such formula.
     """
     found = in_worker(_accuracy, (one_file(path), timeout), timeout)
-    if isinstance(found, RefusedSpec):
-        return refused(found)
-    if isinstance(found, str):
-        raise CommandError(found)
     tell(f"with probability at least 1 - {found.beta}, all together:", "")
     for bound in found.bounds:
         tell(f"  `{bound.place}` is {bound.what} {bound.alpha}")
@@ -218,22 +213,15 @@ def _print_accuracy(path: str, timeout: float | None) -> int:
     return 0
 
 
-def _accuracy(job: tuple[str, float | None]) -> Accuracy | RefusedSpec | str:
-    """In a worker: why there is no formula."""
+def _accuracy(job: tuple[str, float | None]) -> Accuracy:
+    """In a worker."""
     from aligncheck.language.check import check
-    from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.parse import parse
     from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.accuracy import accuracy_of
-    from aligncheck.synthesis.formulas import NoFormulaError
 
-    try:
-        source = read_source(job[0])
-        return accuracy_of(check(source, parse(source)))
-    except SpecError as error:
-        return RefusedSpec(error.source, error.diagnostic)
-    except NoFormulaError as error:
-        return str(error)
+    source = read_source(job[0])
+    return accuracy_of(check(source, parse(source)))
 
 
 def _least(found: LeastClaim) -> str:
@@ -245,17 +233,13 @@ def _least(found: LeastClaim) -> str:
     return dearest_text(replace(found.dearest, share=found.dearest.share / found.factor))
 
 
-def _claim(job: tuple[str, float | None]) -> LeastClaim | RefusedSpec:
+def _claim(job: tuple[str, float | None]) -> LeastClaim:
     """In a worker."""
-    from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.least import least_claim
 
     path, timeout = job
-    try:
-        return least_claim(read_source(path), Effort(timeout, STEPS))
-    except SpecError as error:
-        return RefusedSpec(error.source, error.diagnostic)
+    return least_claim(read_source(path), Effort(timeout, STEPS))
 
 
 def fix(path: str, *, timeout: float | None, write: bool) -> int:
@@ -264,8 +248,6 @@ def fix(path: str, *, timeout: float | None, write: bool) -> int:
     """
     before = _bytes(path)
     found = in_worker(_fix, (path, timeout), timeout)
-    if isinstance(found, RefusedSpec):
-        return refused(found)
     source, ways = found
     if ways is None:
         tell(f"`{path}` is verified as it is")
@@ -283,24 +265,20 @@ def fix(path: str, *, timeout: float | None, write: bool) -> int:
     return 0
 
 
-def _fix(job: tuple[str, float | None]) -> tuple[Source, list[Repair] | None] | RefusedSpec:
+def _fix(job: tuple[str, float | None]) -> tuple[Source, list[Repair] | None]:
     """In a worker; None: verified as it is."""
     from aligncheck.judge import Judge
-    from aligncheck.language.diagnostics import SpecError
     from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.dearest import verified
     from aligncheck.synthesis.repair import repairs
 
     path, timeout = job
     effort = Effort(timeout, STEPS)
-    try:
-        source = read_source(path)
-        found = list(repairs(source, effort))
-        judge = Judge(math.inf, explain=False, search=False, limit=Effort(timeout, STEPS))
-        holds = not found and verified(judge, source)
-        return source, None if holds else found
-    except SpecError as error:
-        return RefusedSpec(error.source, error.diagnostic)
+    source = read_source(path)
+    found = list(repairs(source, effort))
+    judge = Judge(math.inf, explain=False, search=False, limit=Effort(timeout, STEPS))
+    holds = not found and verified(judge, source)
+    return source, None if holds else found
 
 
 def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -> int:
@@ -311,10 +289,6 @@ def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -
     if not dot or not tag or not field:
         raise CommandError(f"`--minimise {minimise}` is not of the form TAG.FIELD")
     found = in_worker(_tune, (one_file(path), timeout, tag, field, over), timeout)
-    if isinstance(found, RefusedSpec):
-        return refused(found)
-    if isinstance(found, str):
-        raise CommandError(found)
     if isinstance(found, int):
         tell(f"`{path}` is not verified: nothing is known to hold for other splits", error=True)
         return found
@@ -332,25 +306,18 @@ def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -
 
 def _tune(
     job: tuple[str, float | None, str, str, str | None],
-) -> BestSplit | tuple[Source, BestScales] | RefusedSpec | str | int:
-    """In a worker: why there is no formula, or the status of a verdict that is not VERIFIED."""
-    from aligncheck.language.diagnostics import SpecError
+) -> BestSplit | tuple[Source, BestScales] | int:
+    """In a worker; the status of a verdict that is not VERIFIED."""
     from aligncheck.language.syntax.read import read_source
     from aligncheck.pipeline import Options, verify_source
-    from aligncheck.synthesis.formulas import NoFormulaError
     from aligncheck.synthesis.tune import best_scales, best_split
     from aligncheck.verdict import Verified, exit_status
 
     path, timeout, tag, field, over = job
-    try:
-        source = read_source(path)
-        verdict = verify_source(source, Options(timeout=timeout or _PATIENCE, explain=False))
-        if not isinstance(verdict, Verified):
-            return exit_status(verdict)
-        if over is None:
-            return source, best_scales(source, Effort(timeout, STEPS), tag, field)
-        return best_split(verdict.mechanism, tag, field, over)
-    except SpecError as error:
-        return RefusedSpec(error.source, error.diagnostic)
-    except NoFormulaError as error:
-        return str(error)
+    source = read_source(path)
+    verdict = verify_source(source, Options(timeout=timeout or _PATIENCE, explain=False))
+    if not isinstance(verdict, Verified):
+        return exit_status(verdict)
+    if over is None:
+        return source, best_scales(source, Effort(timeout, STEPS), tag, field)
+    return best_split(verdict.mechanism, tag, field, over)
