@@ -298,14 +298,10 @@ class _Writer:
         return [type(expr).__name__, *map(self._part, parts)]
 
     def _part(self, part: Any) -> Json:
-        match part:
-            case n.Indices(base=base):
-                return base
-            case n.OverRange():
-                return self._range(part)
-            case n.Node():
-                return self._expr(part)  # type: ignore[arg-type]
-            case tuple():
-                return self._exprs(part)
-            case _:
-                return part
+        if isinstance(part, tuple):
+            return self._exprs(part)
+        if isinstance(part, n.Indices):
+            return part.base
+        if isinstance(part, n.OverRange):
+            return self._range(part)
+        return self._expr(part) if isinstance(part, n.Node) else part  # type: ignore[arg-type]
