@@ -642,6 +642,12 @@ def _by_rounds(number: str) -> str:
     return spec("for r in range(k):", released, more=_LENGTHS)
 
 
+def _by_remainders(number: str) -> str:
+    """An answer that is released if what a number leaves is not m - 1."""
+    released = f"  emit done(v = x if ({number}) % m != m - 1 else 0)"
+    return spec("for r in range(k):", released, more=_LENGTHS)
+
+
 PAIRS: tuple[Pair, ...] = (
     Pair("a_row_of_this_round", 7, _in_rows("q[j] + eta[{} + j]"), "r*m", "r*m + m", ("defined",), IN_ROWS),
     Pair("a_row_by_a_record", 7, _in_rows(row="floor(i/m) + {}"), "0", "1", ("defined",), IN_ROWS),
@@ -658,6 +664,7 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair("a_row_without_answers", 7, _in_rows("{}*j + eta[r*m + j]"), "1", "x", ("output",), IN_ROWS),
     Pair("the_row_above", 7, _by_rounds("r*m + {}"), "m - 1", "m", ("output",)),
+    Pair("the_place_in_a_row", 7, _by_remainders("r*m + {}"), "m - 1", "m", ("output",)),
     Pair("the_row_below", 7, _by_rounds("r*m + {}"), "0", "0 - 1", ("output",)),
     Pair(
         "a_quotient_by_what_is_negative",

@@ -31,6 +31,7 @@ from aligncheck.kernel.terms import (
     implies,
     real,
     same,
+    subterms,
 )
 from aligncheck.kernel.witness import own
 from aligncheck.kernel.world import Selection, World
@@ -323,7 +324,9 @@ class Evaluator(World):
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
-            for t in self.apart:  # which may be the quotient: then what is left is the remainder
+            inside = set(subterms(x))  # of a row's place, `t*y + j`, the round may be the quotient
+            rounds = [t for t in self.quotients if not inside.isdisjoint((anatomy(t * y), anatomy(y * t)))]
+            for t in (*self.apart, *rounds):  # which may be the quotient: then what is left is the remainder
                 self._always(scope, implies(both(t * y <= x, x < t * y + y), x % y == x - t * y))
             return x % y
         return OPERATIONS[op](*alike(x, y))
