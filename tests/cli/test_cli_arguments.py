@@ -1,18 +1,21 @@
-"""The command line as a process: help, versions, bad arguments, closed pipes, and how fast it starts."""
+"""The command line: help, versions, bad arguments; as a process, closed pipes and what it imports."""
 
 from __future__ import annotations
 
 import importlib.resources
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import jsonschema
 import pytest
 
 from aligncheck import __version__
+from aligncheck.cli import main
 from aligncheck.language.conditions import Condition
 
 SPEC = str(Path(__file__).parents[2] / "specs" / "svt.dp")
@@ -20,17 +23,11 @@ COMMANDS = ("verify", "compile", "run", "test", "show", "explain", "compare")
 
 
 def aligncheck(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(
-        [sys.executable, "-m", "aligncheck", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=60,
-        cwd=cwd,
-        env=environment,
-        check=False,
-    )
+    """What a process would do, in this one."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err), chdir(cwd or os.curdir):
+        status = main(list(arguments))
+    return subprocess.CompletedProcess(arguments, status, out.getvalue(), err.getvalue())
 
 
 def test_version() -> None:
