@@ -107,18 +107,30 @@ def _counts_up(stmt: n.Assign) -> bool:
     return isinstance(e.right, n.Number) and e.right.value > 0
 
 
-def measures(stmt: n.While) -> list[n.Expr]:
-    """What may fall in every round: `b - a` for a part `a < b` of the test, first where each round sets one
-    of its variables; 1 for a flag besides; and the sum, if one or the other falls. An `if a >= b: break` of
-    the round is a part of the test.
+def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
+    """What holds where a round goes on: the parts of the test, and the opposite of what an `if` of the round
+    asks that leaves the loop, by `break` or by a flag that the test asks for.
     """
-    always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
+    down = {e.operand for e in parts if isinstance(e, n.Unary) and e.op == "not"}
     for inner in stmt.body:
-        if isinstance(inner, n.If) and isinstance(inner.branches[0].body[0], n.Break):
+        first = inner.branches[0].body[0] if isinstance(inner, n.If) else None
+        ends = isinstance(first, n.Break)
+        if isinstance(first, n.Assign) and isinstance(first.value, n.Boolean):
+            ends = n.Name(first.name) in (down if first.value.value else parts)
+        if isinstance(inner, n.If) and ends:
             test = inner.branches[0].test
             ways = test.args if isinstance(test, n.Logic) and test.op == "or" else (test,)
             parts = (*parts, *map(_not, ways))
+    return parts
+
+
+def measures(stmt: n.While) -> list[n.Expr]:
+    """What may fall in every round: `b - a` for a part `a < b` of what holds where a round goes on, first
+    where each round sets one of its variables; 1 for a flag besides; and the sum, if one or the other falls.
+    """
+    always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
+    parts = goes_on(stmt)
     found: list[n.Expr] = []
     for part in parts:
         if isinstance(part, n.Compare) and part.op in ("<", "<="):

@@ -17,7 +17,7 @@ from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import either, implied
-from aligncheck.search.witness.guess import placed_records
+from aligncheck.search.witness.guess import goes_on, placed_records
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
@@ -184,7 +184,7 @@ class MoreLines(Scans):
             first = added_up.value_before(self.spec, loop, x)
             if first is not None:
                 yield n.Compare("<=", first, n.Name(x))
-        for test in all_of(loop.test):
+        for test in goes_on(loop):
             if isinstance(test, n.Compare) and test.op == "<=":
                 yield n.Compare("<=", test.left, n.Binary("+", test.right, ONE))
             if isinstance(test, n.Compare) and test.op in (">=", ">"):
@@ -288,7 +288,7 @@ class MoreLines(Scans):
             not_before = n.Unary("not", self._before(k, place))
             yield not_before
             yield from where_a_flag_is(self._truths(k), not_before)
-            for x in self._places(k):
+            for x in dict.fromkeys((*self._places(k), *self.counters(k))):
                 yield from where_a_flag_is(self._truths(k), n.Compare("==", place, n.Name(x)))
         yield from self._released_at_last(k)
         if isinstance(self.loops[k], n.While):
@@ -326,7 +326,6 @@ class MoreLines(Scans):
         for place, test in told:
             not_before = implied(test, n.Unary("not", self._before(k, place)))
             yield not_before
-            yield from where_a_flag_is(self._truths(k), not_before)
             for state in self._found(k):
                 yield either(state, not_before)
                 yield from (either(state, part) for part in all_of(test))

@@ -159,7 +159,8 @@ class Scans:
         return list(dict.fromkeys(named))
 
     def _found(self, k: int) -> Iterator[n.Expr]:
-        """Tests of a round, and their contraries, that ask whether such a variable holds a round."""
+        """Flags, and tests of a round that ask whether such a variable holds one; and their contraries."""
+        yield from (e for x in map(n.Name, self._truths(k)) for e in (x, n.Unary("not", x)))
         places = self._places(k).keys()
         for top in (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches):
             for test in all_of(top):
