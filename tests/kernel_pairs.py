@@ -5567,6 +5567,76 @@ PAIRS: tuple[Pair, ...] = (
         "0",
         ("output",),
     ),
+    Pair(
+        "more_than_a_range_has_that_starts_at_1",
+        7,
+        spec("w = top(2, t[j] for j in range(1, {}))", "emit done", more="  t : vector where len(t) >= 3\n"),
+        "3",
+        "2",
+        ("defined",),
+    ),
+    Pair(
+        "the_least_of_two_that_may_tie",
+        7,
+        spec(
+            *("eta ~ Lap(1/eps)", "k = argmin(clip(u[j] + b + eta, 0, 1) for j in u)", "emit done(v = k)"),
+            align="eta += b - b'   when k == 0\n  eta += {}*(b - b')   when k == 1",
+            more="  b : query, sensitivity 1\n  u : vector\n",
+            where=" and len(u) == 2 and u[0] > u[1]",
+        ),
+        "1",
+        "0",
+        ("output",),
+    ),
+    *(
+        Pair(
+            f"a_place_{word}_in_an_invariant",
+            7,
+            spec(
+                "w = top(2, abs(j) for j in range(0, 2))",
+                "for i in range(0, 2):",
+                "  pass",
+                "emit done(v = {})",
+            ),
+            "eps",
+            "x",
+            ("output",),
+            Witness((loop(early=f"abs(w[{place}]) >= 0 - abs(w[0]) - abs(w[1])"),)),
+        )
+        for word, place in (("before_the_first", "0 - 1"), ("after_the_last", "2"))
+    ),
+    Pair(
+        "two_sums_of_which_one_goes_down",
+        7,
+        spec("s = sum(1 for i in range(3, 1)) + sum(1 for i in range(3, 5))", "emit done(v = {})"),
+        "s",
+        "x",
+        ("output",),
+    ),
+    Pair("a_list_for_a_number", 4, spec("emit done(v = 0*{})"), "x", "q", ("defined",)),
+    *(
+        Pair(
+            f"a_{word}_in_a_claim",
+            4,
+            spec("v = 1", "mu ~ Lap(1/eps)", "emit done", claim="{}*eps at most eps"),
+            "1",
+            name,
+            ("defined",),
+        )
+        for word, name in (("variable", "v"), ("draw", "clip(mu, 0, 1)"))
+    ),
+    Pair(
+        "a_shift_by_a_variable_that_changes",
+        3,
+        spec(
+            *("mu ~ Lap(1/eps)", "v = 1", "eta[0] ~ Lap(1/eps)", "v = 0", "eta[1] ~ Lap(1/eps)"),
+            "emit done(v = {})",
+            align="eta[i] += v",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
