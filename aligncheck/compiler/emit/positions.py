@@ -7,7 +7,8 @@ rounds of a loop emit, the position of a record says nothing about the round.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aligncheck.compiler.emit.indices import IndicesOf, vector_of
@@ -16,15 +17,58 @@ from aligncheck.language.syntax.walk import statements_in
 
 
 @dataclass(frozen=True, slots=True)
-class _BlockCount:
-    """How many records a block emits.
+class RecordCounts:
+    """How many records a block may release: where it ends, and where it leaves the loop around it."""
 
-    `ends` when it runs to its end (None: not always the same number), `breaks` at most when a `break` leaves
-    the loop around it (None: no bound).
-    """
+    ends: frozenset[float]
+    breaks: frozenset[float]
 
-    ends: int | None
-    breaks: int | None = 0
+    @classmethod
+    def of(cls, body: tuple[nodes.Stmt, ...]) -> RecordCounts:
+        ends, breaks = frozenset({0.0}), frozenset[float]()
+        for statement in body:
+            part = cls.of_statement(statement)
+            breaks |= {a + b for a in ends for b in part.breaks}
+            ends = frozenset(a + b for a in ends for b in part.ends)
+        return cls(ends, breaks)
+
+    @classmethod
+    def of_statement(cls, statement: nodes.Stmt) -> RecordCounts:
+        match statement:
+            case nodes.Emit():
+                return cls(frozenset({1}), frozenset())
+            case nodes.Break():
+                return cls(frozenset(), frozenset({0}))
+            case nodes.If(branches=branches, otherwise=otherwise):
+                arms = [cls.of(body) for body in (*(b.body for b in branches), otherwise)]
+                return cls(
+                    frozenset().union(*(arm.ends for arm in arms)),
+                    frozenset().union(*(arm.breaks for arm in arms)),
+                )
+            case nodes.For(body=inner) | nodes.While(body=inner) if emits_in(inner):
+                return cls(frozenset({math.inf}), frozenset())
+            case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Repeat() | nodes.Pass():
+                return cls(frozenset({0}), frozenset())
+
+    @property
+    def fixed(self) -> float | None:
+        """How many there are at the end, if that is always the same number."""
+        return min(self.ends) if len(self.ends) == 1 and math.inf not in self.ends else None
+
+    @property
+    def tell_the_round(self) -> bool:
+        """Whether the records of a loop with this body tell which round each is of, and where it broke."""
+        return self.are_paced and not {0, self.fixed} <= self.breaks
+
+    @property
+    def are_paced(self) -> bool:
+        """Whether the number of records so far tells the round of a loop with this body."""
+        return bool(self.fixed) and max(self.breaks, default=0) <= (self.fixed or 0)
+
+
+def emits_in(body: tuple[nodes.Stmt, ...]) -> bool:
+    """Whether a block releases anything."""
+    return any(isinstance(s, nodes.Emit) for s in statements_in(body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +96,7 @@ def answered_queries(mechanism: nodes.Mechanism) -> Mapping[int, Answered]:
     for position, statement in enumerate(mechanism.body):
         if isinstance(statement, nodes.For) and (base := vector_of(statement, vectors)) is not None:
             around = (*mechanism.body[:position], *mechanism.body[position + 1 :])
-            if all(map(_is_public, around)) and _paced(statement.body):
+            if all(map(_is_public, around)) and RecordCounts.of(statement.body).are_paced:
                 answered = Answered(base, statement)
                 found.update(
                     (id(s), answered) for s in statements_in(statement.body) if isinstance(s, nodes.Emit)
@@ -97,76 +141,16 @@ def _holds_index(statement: nodes.Stmt, index: str | None) -> bool:
     )
 
 
-def _paced(body: tuple[nodes.Stmt, ...]) -> bool:
-    """Whether the number of records so far tells the round."""
-    count = _count(body)
-    return bool(count.ends) and count.breaks is not None and count.breaks <= (count.ends or 0)
-
-
 def _is_public(statement: nodes.Stmt) -> bool:
     """Whether the number of records a statement emits is public: fixed, or fixed for each entry of a list."""
     if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
-        body = statement.body
-        breaks = any(isinstance(s, nodes.Break) for s in statements_in(body))
-        return not any(isinstance(s, nodes.Emit) for s in statements_in(body)) or (
-            _count(body).ends is not None and not breaks
-        )
-    return _of_statement(statement).ends is not None
+        return not emits_in(statement.body) or records_of_round(statement.body) is not None
+    return RecordCounts.of_statement(statement).fixed is not None
 
 
-def records_of_round(body: Iterable[nodes.Stmt]) -> int | None:
+def records_of_round(body: tuple[nodes.Stmt, ...]) -> float | None:
     """How many records each round of a loop with this body releases, if that is always the same number and
     no round leaves the loop.
     """
-    found = tuple(body)
-    leaves = any(isinstance(s, nodes.Break) for s in statements_in(found))
-    return None if leaves else _count(found).ends
-
-
-def _count(body: Iterable[nodes.Stmt]) -> _BlockCount:
-    ends: int | None = 0
-    breaks: int | None = 0
-    for statement in body:
-        part = _of_statement(statement)
-        breaks = None if part.breaks is None or ends is None else _most(breaks, ends + part.breaks)
-        ends = None if part.ends is None or ends is None else ends + part.ends
-    return _BlockCount(ends, breaks)
-
-
-def _of_statement(statement: nodes.Stmt) -> _BlockCount:
-    match statement:
-        case nodes.Emit():
-            return _BlockCount(1)
-        case nodes.If(branches=branches, otherwise=otherwise):
-            arms = [_count(b.body) for b in branches] + [_count(otherwise)]
-            lasting = {
-                arm.ends
-                for arm, body in zip(arms, _bodies(statement), strict=True)
-                if not _always_breaks(body)
-            }
-            same = lasting.pop() if len(lasting) == 1 else (None if lasting else 0)
-            most: int | None = 0
-            for arm in arms:
-                most = None if arm.breaks is None else _most(most, arm.breaks)
-            return _BlockCount(same, most)
-        case nodes.For(body=inner) | nodes.While(body=inner):
-            silent = not any(isinstance(s, nodes.Emit) for s in statements_in(inner))
-            return _BlockCount(0) if silent else _BlockCount(None, 0)
-        case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Empty():
-            return _BlockCount(0)
-
-
-def _bodies(statement: nodes.If) -> list[tuple[nodes.Stmt, ...]]:
-    return [b.body for b in statement.branches] + [statement.otherwise]
-
-
-def _always_breaks(body: tuple[nodes.Stmt, ...]) -> bool:
-    return any(
-        isinstance(s, nodes.Break)
-        or (isinstance(s, nodes.If) and bool(s.otherwise) and all(map(_always_breaks, _bodies(s))))
-        for s in body
-    )
-
-
-def _most(a: int | None, b: int) -> int | None:
-    return None if a is None else max(a, b)
+    leaves = any(isinstance(s, nodes.Break) for s in statements_in(body))
+    return None if leaves else RecordCounts.of(body).fixed

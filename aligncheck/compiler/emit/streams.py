@@ -7,10 +7,10 @@ offered only where they tell all of that.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from aligncheck.compiler.emit.positions import RecordCounts
 from aligncheck.compiler.emit.program import loop_locals, names_read
 from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.language.internal import InternalError
@@ -66,7 +66,7 @@ def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
         return None
     place = next(i for i, s in enumerate(mechanism.body) if s is loop)
     before, rounds, after = (
-        _Records.of(body) for body in (mechanism.body[:place], loop.body, mechanism.body[place + 1 :])
+        RecordCounts.of(body) for body in (mechanism.body[:place], loop.body, mechanism.body[place + 1 :])
     )
     if len(before.ends) != 1 or not rounds.tell_the_round:
         return None
@@ -75,49 +75,6 @@ def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
     if mechanism.most is not None and (before.ends != {0} or after.ends != {0} or rounds.ends != {1}):
         return None
     return loop if not rounds.breaks or _Shown.of(mechanism, loop).breaks(loop.body) else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Records:
-    """How many records a block may release: where it ends, and where it leaves the loop around it."""
-
-    ends: frozenset[float]
-    breaks: frozenset[float]
-
-    @classmethod
-    def of(cls, body: tuple[nodes.Stmt, ...]) -> _Records:
-        ends, breaks = frozenset({0.0}), frozenset[float]()
-        for statement in body:
-            part = cls.of_statement(statement)
-            breaks |= {a + b for a in ends for b in part.breaks}
-            ends = frozenset(a + b for a in ends for b in part.ends)
-        return cls(ends, breaks)
-
-    @classmethod
-    def of_statement(cls, statement: nodes.Stmt) -> _Records:
-        match statement:
-            case nodes.Emit():
-                return cls(frozenset({1}), frozenset())
-            case nodes.Break():
-                return cls(frozenset(), frozenset({0}))
-            case nodes.If(branches=branches, otherwise=otherwise):
-                arms = [cls.of(body) for body in (*(b.body for b in branches), otherwise)]
-                return cls(
-                    frozenset().union(*(arm.ends for arm in arms)),
-                    frozenset().union(*(arm.breaks for arm in arms)),
-                )
-            case nodes.For(body=inner) | nodes.While(body=inner) if _emits(inner):
-                return cls(frozenset({math.inf}), frozenset())
-            case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Repeat() | nodes.Pass():
-                return cls(frozenset({0}), frozenset())
-
-    @property
-    def tell_the_round(self) -> bool:
-        """Whether the records of a loop with this body tell which round each is of, and where it broke."""
-        if len(self.ends) != 1:
-            return False
-        (each,) = self.ends
-        return 0 < each < math.inf and max(self.breaks, default=0) <= each and not {0, each} <= self.breaks
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +141,7 @@ class _Shown:
             return True
         arms = _arms(statement)
         tags = [{s.tag for s in statements_in(arm) if isinstance(s, nodes.Emit)} for arm in arms]
-        each = [_Records.of(arm) for arm in arms]
+        each = [RecordCounts.of(arm) for arm in arms]
         return all(r.ends | r.breaks == {1} for r in each) and sum(map(len, tags)) == len(set().union(*tags))
 
 
@@ -193,7 +150,7 @@ def _arms(statement: nodes.If) -> tuple[tuple[nodes.Stmt, ...], ...]:
 
 
 def _breaks(body: tuple[nodes.Stmt, ...]) -> bool:
-    return bool(_Records.of(body).breaks)
+    return bool(RecordCounts.of(body).breaks)
 
 
 def _set_in(body: tuple[nodes.Stmt, ...]) -> set[str]:
@@ -223,7 +180,3 @@ def _read_elsewhere(mechanism: nodes.Mechanism, name: str, loop: nodes.For) -> b
 def _sized(where: nodes.Expr | None, name: str) -> bool:
     length = nodes.Call("len", (nodes.Name(name),))
     return where is not None and length in subexpressions(where)
-
-
-def _emits(body: tuple[nodes.Stmt, ...]) -> bool:
-    return any(isinstance(s, nodes.Emit) for s in statements_in(body))
