@@ -10,6 +10,7 @@ from fractions import Fraction
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
+from aligncheck.search.witness.totals import total
 
 ONE = n.Number(Fraction(1))
 NOTHING: n.Expr = n.Number(Fraction(0))
@@ -252,6 +253,13 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
     left, reach = list(_terms(value, sign)), _Reach()
     while left:
         own, term = left.pop()
+        clipped = _clipped(own, term, left, gathers)
+        if clipped is not None:
+            size, used = clipped
+            for each in used:
+                left.remove(each)
+            reach += _Reach(moved=((own if _primes(term) else -own, size),))
+            continue
         other = next((t for t in left if t[0] == -own and _differ_by_run(t[1], term, gathers)), None)
         part: _Reach | None
         if other is not None:
@@ -276,6 +284,52 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
             return None
         reach += part
     return reach
+
+
+def _clipped(
+    own: int, term: n.Expr, left: list[tuple[int, n.Expr]], gathers: Mapping[str, n.Gather]
+) -> tuple[n.Expr, list[tuple[int, n.Expr]]] | None:
+    """Of `Σ min(x, a) - Σ min(x, b)` on D and on D', one of which is a term: how far the two are apart where
+    one answer moves, and the other three terms.
+    """
+    for mate in left:
+        size = _between(term, mate[1]) if mate[0] == -own else None
+        if size is not None:
+            twins = [
+                next((t for t in left if t[0] == -s and _differ_by_run(t[1], e, gathers)), None)
+                for s, e in ((own, term), mate)
+            ]
+            found = [t for t in twins if t is not None]
+            if len(found) == 2:
+                return size, [mate, *found]
+    return None
+
+
+def _between(one: n.Expr, other: n.Expr) -> n.Expr | None:
+    """How far one term of a sum moves what two such sums over one range are apart, on one run."""
+    if not isinstance(one, n.Gather) or not isinstance(other, n.Gather) or _primes(one) != _primes(other):
+        return None
+    if not one.function == other.function == "sum" or one.over != other.over:
+        return None
+    return _spread(n.Binary("-", one.body, _at(other.body, other.index, n.Name(one.index))), None)
+
+
+def _spread(body: n.Expr, where: n.Expr | None) -> n.Expr | None:
+    """How far a term of a sum moves where it is one of two numbers, or lies between two bounds."""
+    match body:
+        case n.Conditional(then=n.Number(value=a), otherwise=n.Number(value=b)):
+            return n.Number(max(abs(a - b), *((abs(a), abs(b)) if where is not None else (Fraction(0),))))
+        case n.Number(value=a) if where is not None:
+            return n.Number(abs(a))
+        case n.Binary(
+            op="-",
+            left=n.Call(function="min", args=(x, a)),
+            right=n.Call(function="min", args=(y, b)),
+        ) if x == y:
+            size = (total(a) - total(b)).number
+            return None if size is None else n.Number(abs(size))
+        case _:
+            return None
 
 
 def moved_at_most(group: n.Queries) -> n.Expr | None:
@@ -316,6 +370,10 @@ def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
 
 def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
     """The sensitivity of an answer that a term is, at the answer's own index, which declarations call `i`."""
+    if isinstance(term, n.Gather) and term.function == "sum" and len(group.adjacency.ways) == 1:
+        spread = _spread(term.body, term.where)
+        if spread is not None:
+            return spread
     if group.sensitivity is None:
         return moved_at_most(group)
     if not isinstance(term, n.Index) or not isinstance(term.index, n.Name):

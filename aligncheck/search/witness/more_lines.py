@@ -96,6 +96,8 @@ def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
     """At which answer a line looks."""
     for part in walk.subexpressions(line.value) if line.index is not None else ():
         if isinstance(part, n.Gather):
+            if part.function == "sum":
+                return None
             break
         if isinstance(part, n.Index) and part.base in group.names:
             return part.index
@@ -247,6 +249,7 @@ class MoreLines(Scans):
         yield from self._scanned(k)
         yield from self._held_apart(k)
         yield from self._released(k)
+        yield from self._read_at_head(k)
 
     def _told_late(self) -> set[str]:
         """Tags that an alignment asks for at draws of a loop that releases no such record."""
@@ -359,7 +362,7 @@ class MoreLines(Scans):
         often it was on, times what it costs.
         """
         lines = list(walk.shifts_in(self.spec.align))
-        found = list(self._by_rows(k, lines))
+        found = [*self._by_rows(k, lines), *self._where_told(lines)]
         found += [
             e for last in dict.fromkeys((k, self._around(k)[0])) for e in self._paid_up_to(last, k, lines)
         ]
@@ -387,6 +390,35 @@ class MoreLines(Scans):
             elif isinstance(s, n.Invoke) and not self._chain(s):
                 parts.append(self._called(s))
         yield from (_sum(each) for each in islice(product(*parts), MANY if all(parts) else 0))
+
+    def _where_told(self, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid where of each list of draws one is moved, which a record tells: once it is drawn."""
+        paid: list[n.Expr] = []
+        for line in lines:
+            draws = [s for s in self.everything if isinstance(s, n.Sample) and s.name == line.name]
+            cost, told = next((c for s in draws for c in self._unit(line, s)), None), list(_told_by(line))
+            if cost is None or (line.index is not None and not told):
+                return
+            drawn = n.Name(f"$drawn_{line.name}")
+            where = None if line.index is None else n.Compare("<", told[0], drawn)
+            paid.append(cost if where is None else n.Conditional(where, cost, ZERO))
+        if any(isinstance(each, n.Conditional) for each in paid):
+            yield _sum(paid)
+
+    def _read_at_head(self, k: int) -> Iterator[n.Expr]:
+        """What the draws are moved by that the head of a `while` reads: these were made before."""
+        loop = self.loops[k]
+        read = walk.subexpressions(loop.test) if isinstance(loop, n.While) else iter(())
+        for draw in (e for e in read if isinstance(e, n.Index) and not e.primed):
+            moved: n.Expr = draw
+            for line in (line for line in walk.shifts_in(self.spec.align) if line.name == draw.base):
+                here = {named(line.index or ZERO): draw.index}
+                value = line_costs.resolved(line.value, here)
+                if line.guard is not None:
+                    value = n.Conditional(line_costs.resolved(line.guard, here), value, ZERO)
+                moved = n.Binary("-" if line.op == "-=" else "+", moved, value)
+            if moved is not draw:
+                yield n.Compare("==", replace(draw, primed=True), moved)
 
     def _within_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
         """What was paid in rounds of a loop inside another one, where these look at the answer of the outer
