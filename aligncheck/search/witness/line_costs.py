@@ -255,10 +255,9 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
         own, term = left.pop()
         clipped = _clipped(own, term, left, gathers)
         if clipped is not None:
-            size, used = clipped
-            for each in used:
+            for each in clipped[1]:
                 left.remove(each)
-            reach += _Reach(moved=((own if _primes(term) else -own, size),))
+            reach += _Reach(moved=((own if _primes(term) else -own, clipped[0]),))
             continue
         other = next((t for t in left if t[0] == -own and _differ_by_run(t[1], term, gathers)), None)
         part: _Reach | None
