@@ -39,7 +39,8 @@ class Inputs(Looping):
                 case n.Queries(names=names, sort=sort):
                     for name in names:
                         one, other = (
-                            s.function(x, (s.INT,), self.sort(sort), Given(True)) for x in (name, f"{name}'")
+                            s.function(name + "'" * run, (s.INT,), self.sort(sort), Given(run))
+                            for run in (0, 1)
                         )
                         self.lists[name] = (one, other, one)
                     self.single.update(names if not item.vector else ())
@@ -74,7 +75,7 @@ class Inputs(Looping):
 
     def public_only(self, term: Term) -> bool:
         """Whether no private answer is in a term."""
-        return not any(role == Given(True) for _, role in self.symbols.leaves(term))
+        return not any(role in (Given(0), Given(1)) for _, role in self.symbols.leaves(term))
 
     # --- adjacency ----------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import NAMED, OPERATIONS, Evaluator
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.symbols import Defined, Drawn
+from aligncheck.kernel.symbols import Defined
 from aligncheck.kernel.terms import (
     Term,
     absolute,
@@ -200,7 +200,7 @@ class Sets(Evaluator):
         and D' are apart is left as it is: of that is said more, and of the two sums.)
         """
         one, other = (self._summands(g, scope) for g in sums)
-        if self._of_other_run(one.body) != self._of_other_run(other.body):
+        if self.symbols.runs_of(one.body) != self.symbols.runs_of(other.body):
             return OPERATIONS[op](*(self._total(each, scope) for each in (one, other)))
         together = replace(one, body=OPERATIONS[op](*alike(one.body, other.body)))
         parts = alike(*(self._up_to(each)(each.high) for each in (one, other)))
@@ -247,19 +247,14 @@ class Sets(Evaluator):
         path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
         known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
         others = [other for other in known if not same(other.value, value)]
-        for other in (o for o in others if self._of_other_run(o.over.body) != self._of_other_run(term)):
+        runs = self.symbols.runs_of(term)
+        for other in (o for o in others if not runs or runs != self.symbols.runs_of(o.over.body)):
             apart = (f"apart {number}" for number in range(4 + len(self.sizes)))
             places = [place(word, other.over.at(j).body) for word in apart]
             for formula in self._apart(one, other, places):
                 path.fact(Kind.RUN, formula, (*variables, j))
         known += [one] * (len(others) == len(known))
         return real(value)
-
-    def _of_other_run(self, term: Term) -> bool:
-        """Whether an answer, or a draw, of D' is in a term."""
-        answers = {f[1].get_id() for f in self.lists.values()} - {f[0].get_id() for f in self.lists.values()}
-        leaves = self.symbols.leaves(term)
-        return any(r.run == 1 if isinstance(r, Drawn) else t.decl().get_id() in answers for t, r in leaves)
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -271,7 +266,7 @@ class Sets(Evaluator):
         one, two, or three and more, of which no more is said than answers move at. And by no more than the
         range's length times what one of the terms is apart; and than the answers of a list in the range move
         in all, unless the terms do further at one of them, which need not be one for all lists. Only what
-        adjacency may need is said, so of one sum with answers, or draws, of D' and one without.
+        adjacency may need is said, so nothing of two sums of answers, or draws, of one run.
         """
         apart, low, high, j = one.value - other.value, one.over.low, one.over.high, one.over.j
         ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]

@@ -18,9 +18,11 @@ from aligncheck.number_terms import FunctionSymbol, NumberContext
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """An input, on D or D', or an arbitrary whole number: nothing is drawn for it. Answers are `private`."""
+    """An input, on D or D', or an arbitrary whole number: nothing is drawn for it. A private answer is one of
+    a `run`.
+    """
 
-    private: bool = False
+    run: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,10 @@ class Symbols:
     def numbers_told(self, term: Term) -> bool:
         """Whether a released real number is in a term."""
         return any(role == Told(True) for _, role in self.leaves(term))
+
+    def runs_of(self, term: Term) -> set[int | None]:
+        """The runs of which private answers or draws are in a term."""
+        return {role.run for _, role in self.leaves(term) if isinstance(role, Drawn | Given)} - {None}
 
     def inputs_only(self, term: Term) -> bool:
         """Whether a term is made of inputs alone."""

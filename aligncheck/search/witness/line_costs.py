@@ -315,20 +315,28 @@ def _between(one: n.Expr, other: n.Expr) -> n.Expr | None:
 
 def _spread(body: n.Expr, where: n.Expr | None) -> n.Expr | None:
     """How far a term of a sum moves where it is one of two numbers, or lies between two bounds."""
-    match body:
-        case n.Conditional(then=n.Number(value=a), otherwise=n.Number(value=b)):
-            return n.Number(max(abs(a - b), *((abs(a), abs(b)) if where is not None else (Fraction(0),))))
-        case n.Number(value=a) if where is not None:
-            return n.Number(abs(a))
-        case n.Binary(
-            op="-",
-            left=n.Call(function="min", args=(x, a)),
-            right=n.Call(function="min", args=(y, b)),
-        ) if x == y:
-            size = (total(a) - total(b)).number
-            return None if size is None else n.Number(abs(size))
-        case _:
+    if isinstance(body, n.Number):
+        return None if where is None else n.Number(abs(body.value))
+    if isinstance(body, n.Conditional):
+        one, other = total(body.then).number, total(body.otherwise).number
+        if one is None or other is None:
             return None
+        return n.Number(
+            max(abs(one - other), *((abs(one), abs(other)) if where is not None else (one - one,)))
+        )
+    if isinstance(body, n.Binary) and body.op == "-":
+        return _apart_at_most(body.left, body.right)
+    return None
+
+
+def _apart_at_most(x: n.Expr, y: n.Expr) -> n.Expr | None:
+    """How far `min(z, a)` and `min(z, b)` are apart."""
+    if not isinstance(x, n.Call) or not isinstance(y, n.Call) or not x.function == y.function == "min":
+        return None
+    size = None
+    if x.args[:1] == y.args[:1] and len(x.args) == len(y.args) == 2:
+        size = (total(x.args[1]) - total(y.args[1])).number
+    return None if size is None else n.Number(abs(size))
 
 
 def moved_at_most(group: n.Queries) -> n.Expr | None:
