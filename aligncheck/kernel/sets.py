@@ -225,9 +225,8 @@ class Sets(Evaluator):
     def _total(self, found: Opened, scope: Scope) -> Term:
         """The sum over a set, by the sums up to an index, which are the same wherever a range ends. These
         equations define a function of the terms, so they hold in every run. Over some range what is not
-        positive has a term that is not, and what is negative a negative one; and a sum is no further from 0
-        than the range is long, or has a term that is further from 0 than 1. Of whole numbers it is a whole
-        number.
+        positive has a term that is not, and what is negative a negative one. Of whole numbers it is a whole
+        number, and no further from 0 than the range is long, or has a term that is further from 0 than 1.
         """
         s, j, low, high, term = self.symbols, found.j, found.low, found.high, found.body
         around, up_to = self.around(j, term, low, high), self._up_to(found)
@@ -244,7 +243,8 @@ class Sets(Evaluator):
         such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
         path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
         far = both(beyond.within, absolute(beyond.body) > 1)
-        path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
+        if z3.is_int(term):
+            path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
         known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
         others = [other for other in known if not same(other.value, value)]
         runs = self.symbols.runs_of(term)

@@ -189,6 +189,8 @@ class MoreLines(Scans):
         for test in goes_on(loop):
             if isinstance(test, n.Compare) and test.op == "<=":
                 yield n.Compare("<=", test.left, n.Binary("+", test.right, ONE))
+            if isinstance(test, n.Compare) and test.op == "!=":
+                yield from (n.Compare(op, test.left, test.right) for op in ("<=", ">="))
             if isinstance(test, n.Compare) and test.op in (">=", ">"):
                 least = n.Binary("-", test.right, ONE) if test.op == ">=" else test.right
                 yield n.Compare("<=", least, test.left)
@@ -614,7 +616,8 @@ class MoreLines(Scans):
             for group in self.groups:
                 if group.adjacency.in_all and group.sensitivity is not None:
                     moved = f"$moved_{group.names[0]}"
-                    for reached in self._drawn_up_to(line, k):
+                    here = (self._drawn_at(k),) if isinstance(self.loops[k], n.While) else ()
+                    for reached in (*self._drawn_up_to(line, k), *here):
                         yield n.Binary("/", n.Index(moved, reached), group.sensitivity)
                     if self._before(k, ZERO).op == ">":
                         so_far = n.Index(moved, (total(self._drawn_at(k)) + total(ONE)).expression())
