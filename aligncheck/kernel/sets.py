@@ -226,7 +226,7 @@ class Sets(Evaluator):
         """The sum over a set, by the sums up to an index, which are the same wherever a range ends. These
         equations define a function of the terms, so they hold in every run. Over some range what is not
         positive has a term that is not, and what is negative a negative one. Of whole numbers it is a whole
-        number, and no further from 0 than the range is long, or has a term that is further from 0 than 1.
+        number. A count is no further from 0 than the range is long, or has a term further from 0 than 1.
         """
         s, j, low, high, term = self.symbols, found.j, found.low, found.high, found.body
         around, up_to = self.around(j, term, low, high), self._up_to(found)
@@ -243,7 +243,7 @@ class Sets(Evaluator):
         such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
         path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
         far = both(beyond.within, absolute(beyond.body) > 1)
-        if z3.is_int(term):
+        if _counts(term):
             path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
         known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
         others = [other for other in known if not same(other.value, value)]
@@ -289,3 +289,10 @@ class Sets(Evaluator):
             inside = both(low >= 0, low <= high, high <= self.lengths[x])
             beyond = both(at.within, step > absolute(real(on_other(at.j)) - real(on_d(at.j))))
             yield implies(inside, either(far <= moved(high) - moved(low), beyond))
+
+
+def _counts(term: Term) -> bool:
+    """Whether it is one of some numbers that are written out, or whole."""
+    if z3.is_app_of(term, z3.Z3_OP_ITE):
+        return all(map(_counts, term.children()[1:]))
+    return bool(z3.is_int(term) or z3.is_rational_value(term))
