@@ -5147,6 +5147,7 @@ PAIRS: tuple[Pair, ...] = (
         4,
         spec(
             *(
+                "u = c(y = 0, k = 1, d = eps)",
                 "b = 0",
                 "r = 0",
                 "for i in range(0, 2):",
@@ -5637,6 +5638,41 @@ PAIRS: tuple[Pair, ...] = (
         "x",
         ("output",),
     ),
+    Pair(
+        "how_many_records_have_a_tag",
+        8,
+        spec("a = c(y = x, k = 1, d = eps)", "emit done(v = x if a.count(w) == {} else 0)").replace(
+            "mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'
+        ),
+        "2",
+        "1",
+        ("output",),
+        SINGLE,
+    ),
+    Pair(
+        "a_list_beside_another_one",
+        4,
+        spec(
+            *("eta ~ Lap(1/eps)", "emit done"),
+            align="eta += 1   when q <= {}'",
+            more="  b : queries, sensitivity 1\n",
+        ),
+        "q",
+        "b",
+        ("defined",),
+    ),
+    Pair(
+        "all_of_a_range_that_starts_at_1",
+        7,
+        spec(
+            *("w = top(2, t[j] for j in range(1, 3))", "emit done(v = {}, u = w[0], s = w[1])"),
+            more="  t : vector where len(t) >= 3\n",
+        ),
+        "eps",
+        "x",
+        ("output",),
+    ),
+    Pair("the_cost_in_the_program", 4, spec("emit done(v = {})"), "eps", "alignment_cost", ("defined",)),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from kernel_cases import PROJECT, decide, spec_of, witness_of
+from kernel_pairs import PAIRS
 from kernel_pairs import spec as mechanism
 
 from aligncheck.kernel import decide as deciding
@@ -392,6 +393,15 @@ def test_a_false_line_is_never_accepted() -> None:
             changed: dict[str, Any] = {kind: (*getattr(loop, kind), expression(text))}
             lies = replace(loop, **changed)
             assert isinstance(decide(spec, replace(witness, loops=(lies,))), Rejected), text
+
+
+def test_an_early_line_says_nothing_of_the_cost() -> None:
+    """On the general route it would be said of the twin, whose cost is another one."""
+    (pair,) = (p for p in PAIRS if p.name == "a_cost_that_is_of_one_run")
+    (loop,) = pair.witness.loops
+    early = replace(pair.witness, loops=(replace(loop, early=loop.invariants, invariants=()),))
+    for part in (pair.right, pair.wrong):
+        assert isinstance(decide(pair.spec(part), early), Rejected)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
