@@ -5673,6 +5673,14 @@ PAIRS: tuple[Pair, ...] = (
         ("output",),
     ),
     Pair("the_cost_in_the_program", 4, spec("emit done(v = {})"), "eps", "alignment_cost", ("defined",)),
+    Pair(
+        "a_cost_beside_a_way_that_no_run_goes",
+        9,
+        spec("eta ~ Lap({}/eps)", "if eps < 0:", "  emit a", "else:", "  emit b", align="eta += 2"),
+        "2",
+        "1",
+        ("cost",),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
