@@ -98,7 +98,7 @@ class Judge:
                 raise too_many_paths(mechanism, source, error) from None
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
-        tried = Attempt(mechanism, source, effort, self.early and not called)
+        tried = Attempt(mechanism, source, effort, self.early and not called, callees)
         shown = tried.shown
         if shown is not None:
             return tried.refuted(shown)

@@ -6,7 +6,8 @@ Not trusted for VERIFIED, which is never said here. What is said to fail was rep
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -48,6 +49,7 @@ from aligncheck.language.syntax.walk import (
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
+from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import (
     AlignmentFails,
     ConditionReport,
@@ -60,23 +62,31 @@ from aligncheck.verdict import (
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
     from aligncheck.search.advice import Verified
-    from aligncheck.search.failing.counterexamples import FailingRun, FewRuns
+    from aligncheck.search.failing.counterexamples import FailingRun, FewRuns, SmallInputs
     from aligncheck.search.failing.exceeding import Exceeding
 
-SEARCH_STEPS = 11_000
-"""How much is done to find a concrete violation."""
+SEARCH_STEPS, LEAST, WHOLE = 7_000, 3_000, 10_000
+"""How much is done to find a concrete violation: less, but not less than so much, where proofs have taken
+most of the whole.
+"""
+MODEL_STEPS = 800
+"""How much is done to find one that ends the search for a proof."""
+_KEPT = ("_runs", "_by_runs", "_by_models", "_inputs")
+"""What is found out of a mechanism once."""
 
 
 @dataclass(frozen=True)
 class Attempt:
     """What is known of one mechanism before the kernel is asked. If `early`, a few runs are looked at before
-    anything else, and any of them will do. `witness` is the last one that was tried.
+    anything else, and any of them will do. `callees` have been accepted, with these witnesses. `witness` is
+    the last one that was tried.
     """
 
     mechanism: Mechanism
     source: Source
     effort: Effort
     early: bool = False
+    callees: Mapping[str, Witness] = field(default_factory=dict)
     witness: Witness | None = None
 
     def failing(
@@ -94,7 +104,7 @@ class Attempt:
         """
         refuse_contradiction(self.mechanism, self.source)
         known = replace(self, witness=None if self._by_densities else witness)
-        vars(known).update({k: v for k, v in vars(self).items() if k in ("_runs", "_by_runs")})
+        vars(known).update({k: v for k, v in vars(self).items() if k in _KEPT})
         return known._judged(answer, witness, search, verified)
 
     def _judged(self, answer: Rejected, witness: Witness, search: bool, verified: Verified | None) -> Verdict:
@@ -118,8 +128,11 @@ class Attempt:
             found = self._runs.first(first)
             return None if found is None else simplified(self.mechanism, found)
         first = first if shown is None else shown.condition
-        ready = self._runs.violating if self.early else None
-        found = find_violation(self.mechanism, witness, first, self.effort.part(steps=SEARCH_STEPS), ready)
+        ready = {} if self._by_models is None else {self._by_models.condition: self._by_models}
+        ready |= self._runs.violating if self.early else {}
+        self._inputs.witness = witness
+        steps = min(SEARCH_STEPS, max(LEAST, WHOLE - self.effort.steps))
+        found = find_violation(self._inputs, first, self.effort.part(steps=steps), ready)
         if shown is None or (found is not None and found.condition is first):
             return found
         return simplified(self.mechanism, shown)
@@ -127,7 +140,12 @@ class Attempt:
     @property
     def shown(self) -> FailingRun | None:
         """A run that leaves nothing for the kernel to accept, if one was looked for this early."""
-        return self._by_runs if self.early else None
+        from aligncheck.search.failing.counterexamples import FewRuns, shown_by_runs
+
+        if not self.early or self._by_runs is not None or self._by_models is None:
+            return self._by_runs if self.early else None
+        runs = FewRuns.of(self._by_models.counterexample.replay)
+        return shown_by_runs(self._inputs, runs, self.effort.part(steps=MODEL_STEPS))
 
     @cached_property
     def _runs(self) -> FewRuns:
@@ -141,11 +159,30 @@ class Attempt:
         """The same, if it is one thing and no proof gets around it."""
         from aligncheck.search.failing.counterexamples import shown_by_runs
 
-        return shown_by_runs(self.mechanism, self._runs, self.effort.part(steps=SEARCH_STEPS))
+        return shown_by_runs(self._inputs, self._runs, self.effort.part(steps=MODEL_STEPS))
 
-    def hopeless(self) -> bool:
-        """Whether a few runs leave nothing for the kernel to accept."""
-        return self._by_runs is not None
+    @cached_property
+    def _by_models(self) -> FailingRun | None:
+        """What a model of the solver shows, where the runs show nothing at all."""
+        from aligncheck.search.failing.counterexamples import by_models
+
+        if self._by_densities or self._runs.violating or self._runs.endless:
+            return None
+        return by_models(self._inputs, self.effort.part(steps=MODEL_STEPS))
+
+    @cached_property
+    def _inputs(self) -> SmallInputs:
+        """Small inputs to look at."""
+        from aligncheck.search.failing.counterexamples import SmallInputs
+
+        bare = with_sorts(self.mechanism, Witness(callees=self.callees))
+        return SmallInputs(self.mechanism, bare, any_will_do=self.early)
+
+    def hopeless(self, closely: bool) -> bool:
+        """Whether a few runs leave nothing for the kernel to accept, or, looked at `closely`, a model."""
+        if self._runs.refuting or self._by_runs is not None:
+            return True
+        return (closely or self.early) and self._by_models is not None
 
     def refuted(self, shown: FailingRun) -> Verdict:
         """The verdict on what a run `shown` violates, without more.

@@ -14,7 +14,13 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.search.failing import counterexamples
-from aligncheck.search.failing.counterexamples import FailingRun, few_runs, find_violation, shown_by_runs
+from aligncheck.search.failing.counterexamples import (
+    FailingRun,
+    SmallInputs,
+    few_runs,
+    find_violation,
+    shown_by_runs,
+)
 from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.witness.sorting import with_sorts
 
@@ -28,7 +34,8 @@ def found(
     """A violation of a condition, if that is the first that is found."""
     source = spec(program, align, inputs)
     made = check(source, parse(source))
-    violation = find_violation(made, with_sorts(made, Witness()), condition, Effort(20, steps))
+    small = SmallInputs(made, with_sorts(made, Witness()), any_will_do=False)
+    violation = find_violation(small, condition, Effort(20, steps))
     return violation if violation is not None and violation.condition is condition else None
 
 
@@ -149,7 +156,7 @@ def test_what_a_selection_decides_that_is_not_shown(condition: Condition, progra
 
 
 def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counterexamples._Inputs, "asked", lambda *arguments, **more: None)
+    monkeypatch.setattr(counterexamples.SmallInputs, "asked", lambda *arguments, **more: None)
     violation = found(Condition.OUTPUT, CHOSEN + "emit chosen(w)", "eta[i] += 0", SOME)
     assert violation is not None
     scenario = violation.counterexample.scenario
@@ -160,7 +167,8 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
 def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
     """What a few runs show before anything is proved."""
     made = mechanism(program, align, inputs)
-    run = shown_by_runs(made, few_runs(made), Effort(20))
+    small = SmallInputs(made, with_sorts(made, Witness()), any_will_do=True)
+    run = shown_by_runs(small, few_runs(made), Effort(20))
     return None if run is None else run.condition
 
 

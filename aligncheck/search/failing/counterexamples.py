@@ -36,7 +36,6 @@ from aligncheck.search.failing.models import LIMITS, Models
 from aligncheck.search.failing.realise import Callees, Unrealised, realised
 from aligncheck.search.failing.sample import scenarios, shorter_scenarios, simpler_scenarios
 from aligncheck.search.failing.trial import Asked, Course, moved_lines, tells_numbers, trial
-from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Counterexample
 
 _REALS = (Fraction(1), Fraction(0), Fraction(2), Fraction(1, 2), Fraction(4), Fraction(1, 4), Fraction(-1))
@@ -50,7 +49,7 @@ _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
 _TURNS = 3
 """Of so many models of one question a run may turn out to violate nothing."""
-_FIRST, _TRYING = 0.6, 0.5
+_FIRST, _TRYING = 0.5, 0.7
 """The shares of the time that is left for questions to the solver about the first condition, and for runs
 tried at random; in the rest all other conditions are asked about.
 """
@@ -123,33 +122,31 @@ class FailingRun:
 
 
 def find_violation(
-    mechanism: Mechanism,
-    witness: Witness,
+    inputs: SmallInputs,
     first: Condition | None,
     budget: Effort,
     ready: Mapping[Condition, FailingRun] | None = None,
 ) -> FailingRun | None:
     """A confirmed violation, or None where none was found with such an effort: of the condition `first`, at
-    which the kernel stopped, if there is one, and one that is `ready` if it will do. `witness` is what was
-    tried.
+    which the kernel stopped, if there is one, and one that is `ready` if it will do.
     """
+    mechanism = inputs.mechanism
     conditions = () if first is None else _STANDS_FOR.get(first, (first,))
-    models = _Inputs(mechanism, witness, any_will_do=ready is not None)
     found = None
     if first is Condition.OUTPUT:  # by which the kernel shows that the output determines the draws, too
-        found = models.drawing(budget)
+        found = inputs.drawing(budget)
     if found is None:
         found = next((ready[c] for c in conditions if c in ready), None) if ready else None
     if found is None and conditions:
-        found = models.asked(conditions, budget.share(_FIRST))
+        found = inputs.asked(conditions, budget.share(_FIRST))
     if found is None:
         found = _tried(mechanism, conditions, budget.share(_TRYING))
     if found is None:
-        found = models.asked(tuple(c for c in _OTHERS if c not in conditions), budget)
+        found = inputs.asked(tuple(c for c in _OTHERS if c not in conditions), budget)
     return None if found is None else simplified(mechanism, found)
 
 
-def shown_by_runs(mechanism: Mechanism, runs: FewRuns, budget: Effort) -> FailingRun | None:
+def shown_by_runs(inputs: SmallInputs, runs: FewRuns, budget: Effort) -> FailingRun | None:
     """What comes first of what a few runs on small inputs violate, if no proof gets around it: a fault that
     ends the run on D, what a call gets, what runs cost, release, or need of the support. Nothing else is
     asked then, but whether it is rather the draws that differ.
@@ -160,10 +157,15 @@ def shown_by_runs(mechanism: Mechanism, runs: FewRuns, budget: Effort) -> Failin
     faulty = isinstance(shown.counterexample.replay.run_d.ended, Fault)
     if not faulty and shown.condition not in _BEYOND_PROOF:
         return None
-    if shown.condition is not Condition.OUTPUT:
-        return shown
-    bare = with_sorts(mechanism, Witness())
-    return None if _Inputs(mechanism, bare, any_will_do=True).drawing(budget) else shown
+    hidden = shown.condition is Condition.OUTPUT and inputs.drawing(budget) is not None
+    return None if hidden else shown
+
+
+def by_models(inputs: SmallInputs, budget: Effort) -> FailingRun | None:
+    """A run that a model of the solver gives, for the simplest inputs of each size, and that no proof gets
+    around.
+    """
+    return inputs.asked(tuple(c for c in ORDER if c in _BEYOND_PROOF), budget, few=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +174,18 @@ class FewRuns:
 
     violating: Mapping[Condition, FailingRun] = field(default_factory=dict)
     endless: bool = False
+
+    @classmethod
+    def of(cls, replayed: Replay) -> FewRuns:
+        """What one run shows."""
+        shown = Counterexample(replayed.scenario, replayed)
+        each = {v.condition: v for v in reversed(replayed.violations)}
+        return cls({c: FailingRun(c, v.span, v.message, shown) for c, v in each.items()})
+
+    @property
+    def refuting(self) -> bool:
+        """Whether one of them violates what holds wherever the kernel accepts."""
+        return not _BEYOND_PROOF.isdisjoint(self.violating)
 
     def first(self, condition: Condition | None = None) -> FailingRun | None:
         """The one that violates this condition, or else the condition that comes first."""
@@ -191,9 +205,7 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
         replayed = _replayed(mechanism, scenario)
         if replayed is None:
             continue
-        shown = Counterexample(scenario, replayed)
-        for v in replayed.violations:
-            found.setdefault(v.condition, FailingRun(v.condition, v.span, v.message, shown))
+        found = {**FewRuns.of(replayed).violating, **found}
         legal += 1
         endless += isinstance(replayed.run_d.ended, StepLimit)
         if legal == _RUNS or endless > _ENDLESS:
@@ -202,9 +214,9 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
 
 
 @dataclass
-class _Inputs:
+class SmallInputs:
     """Small inputs, one after the other; what was run through for some is kept. `any_will_do`: a run that
-    violates something, whatever its numbers.
+    violates something, whatever its numbers. `witness` has the route and what is known of callees.
     """
 
     mechanism: Mechanism
@@ -305,10 +317,7 @@ def _replayed(mechanism: Mechanism, scenario: Scenario) -> Replay | None:
 
 def _violation_in(replayed: Replay, conditions: tuple[Condition, ...]) -> FailingRun | None:
     """What a run shows of the first of these conditions that it violates."""
-    shown = Counterexample(replayed.scenario, replayed)
-    known = {
-        v.condition: FailingRun(v.condition, v.span, v.message, shown) for v in replayed.violations[::-1]
-    }
+    known = FewRuns.of(replayed).violating
     return next((known[c] for c in conditions if c in known), None)
 
 
@@ -432,11 +441,12 @@ def _pool(parameter: Parameter, integers: tuple[Fraction, ...]) -> tuple[Ground,
 class _Search:
     """For fixed parameters and lengths."""
 
-    inputs: _Inputs
+    inputs: SmallInputs
     numbers: Mapping[str, Ground]
     lengths: Mapping[str, int]
     budget: Effort = field(default_factory=Effort)
     by_route: dict[str, Models | None] = field(default_factory=dict)
+    without: set[tuple[str, Condition]] = field(default_factory=set)
 
     def first(self, conditions: tuple[Condition, ...], budget: Effort) -> FailingRun | None:
         """The first violation, as small as a few tries can make it."""
@@ -446,11 +456,13 @@ class _Search:
             if route not in self.by_route:
                 self.by_route[route] = self._models(route)
             models = self.by_route[route]
-            if models is not None:
+            if models is not None and (route, condition) not in self.without:
                 models.trial.effort = budget
                 found = self._at(condition, models)
                 if found is not None:
                     return found
+                if not budget.is_over:
+                    self.without.add((route, condition))
         return None
 
     @property

@@ -31,7 +31,7 @@ STEPS, FEW = 1_000_000, 250_000
 """What bounds each question, and each for a readable model: the solver's own count, the same on every
 machine.
 """
-OF_AN_EFFORT, OF_A_QUESTION = 1_000, 4
+OF_AN_EFFORT, OF_A_QUESTION = 2_500, 4
 """So many steps of the solver are one of an effort; what a question takes besides."""
 INSTANCES = 200
 """Of a general fact so many instances are taken."""
@@ -120,7 +120,7 @@ class Models:
         total = next(
             (int(v) for k, v in (counts[at] for at in reversed(range(len(counts)))) if k == "rlimit count"), 0
         )
-        self.trial.effort.spend(OF_A_QUESTION + max(0, total - self._spent) // OF_AN_EFFORT)
+        self.trial.spend(OF_A_QUESTION + max(0, total - self._spent) // OF_AN_EFFORT)
         self._spent = total
         return solver.model() if answer == z3.sat else None
 

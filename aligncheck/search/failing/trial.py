@@ -35,8 +35,10 @@ SURE = (Kind.RUN, Kind.TOLD, Kind.WHOLE)
 """What is known of the run on D."""
 DEEP = 20_000
 """The calls that many rounds take."""
-OF_A_STATEMENT, OF_A_TRIAL = 6, 30
-"""The steps of an effort that a statement takes, with what it asks; and what comes before the first."""
+OF_A_STATEMENT, OF_A_TRIAL = 2, 30
+"""The steps of an effort that a statement takes; and what comes before the first."""
+TERMS = 8
+"""So many terms that are looked at for the first time are one step more."""
 ROUNDS = 150
 """A loop that goes on after so many may have no end."""
 PATHS = 100
@@ -83,6 +85,12 @@ class Trial(Kernel):
     questions: list[Asked] = field(default_factory=list)
     complete: list[Course] = field(default_factory=list)
     endless: bool = False
+    terms: int = 0
+
+    def spend(self, steps: int) -> None:
+        """Counts steps of the effort, and the terms that were made since."""
+        before, self.terms = self.terms, len(self.symbols.ctx.nodes)
+        self.effort.spend(steps + (self.terms - before) // TERMS)
 
     def run(self) -> None:
         """Goes through all ways. Raises Reject where the inputs have no terms."""
@@ -176,7 +184,7 @@ class Trial(Kernel):
         """The same; a way ends at what has no terms."""
         if isinstance(path, Course) and path.over:
             return
-        self.effort.spend(OF_A_STATEMENT)
+        self.spend(OF_A_STATEMENT)
         if self.effort.is_over:
             raise _EnoughError
         with suppress(Reject):
@@ -314,8 +322,9 @@ def trial(
     bare = Witness(route=witness.route, callees=witness.callees, sorts=witness.sorts, rho=witness.rho)
     found = Trial(well_formed(spec), bare, Decider(), Symbols(), numbers=numbers, sized=sizes)
     found.effort, found.most = effort, most
-    effort.spend(OF_A_TRIAL)
+    found.spend(OF_A_TRIAL)
     found.run()
+    found.spend(0)
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 from aligncheck.effort import Effort
@@ -75,6 +75,8 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
 
 HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "injective", "scales", "defined")
 """Conditions that further lines may help to show."""
+FEW_STEPS = 1_000
+"""How much is done to find further lines where it is the order of the draws that is not shown."""
 
 Costs: TypeAlias = tuple[n.Expr | None, ...]
 """What each line costs, or nothing."""
@@ -86,13 +88,14 @@ Tries: TypeAlias = Generator[Witness, Rejected, None]
 @dataclass(frozen=True)
 class Proposals:
     """What is tried for a mechanism, with witnesses for those of what it calls; if it is `called` itself,
-    with promises of the records to its callers. It is `hopeless` where a run leaves nothing to accept.
+    with promises of the records to its callers. It is `hopeless` where a run leaves nothing to accept, which
+    is looked for closely or not.
     """
 
     written: n.Mechanism
     callees: Mapping[str, Witness]
     effort: Effort
-    hopeless: Callable[[], bool]
+    hopeless: Callable[[bool], bool]
     called: bool = False
 
     @cached_property
@@ -133,17 +136,20 @@ class Proposals:
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
         start, said = base, None
         for at, costs in enumerate(self._costs(*(both[::-1] if moves else both))):
-            for found in found_lines(self.spec, replace(base, costs=costs), self.effort, self.hopeless):
+            base = replace(base, costs=costs)
+            for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):
                 start = found.witness if at == 0 else start
                 if found.paid or at == 0:
                     said = yield self._promised(found.witness)
-            if self.hopeless():
+            if self.hopeless(True):
                 return
             if said is not None and said.condition != "cost":
                 break  # how the cost is counted changes nothing
         more = with_more(self.spec, start)
+        unordered = said is not None and said.condition in ("acyclic", "injective")
+        effort = self.effort.part(steps=FEW_STEPS) if unordered else self.effort
         for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
-            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
+            shown = shown_lines(self.spec, replace(more, costs=costs), effort)
             said = yield self._promised(shown)
             for other in with_selections(self.spec, shown):
                 said = yield self._promised(other)
