@@ -105,8 +105,10 @@ _SMALL: dict[nodes.Sort, tuple[Ground, ...]] = {
     nodes.Sort.INT: (Fraction(1), Fraction(1), Fraction(2), Fraction(3), Fraction(0)),
     nodes.Sort.REAL: (Fraction(1), Fraction(1), Fraction(2), Fraction(1, 2), Fraction(4)),
 }
-_RUNS, _DRAWN, _STEPS = 20, 100, 500
-"""So many legal runs are looked at before anything is proved, among so many drawn, each of so many steps."""
+_RUNS, _MORE, _DRAWN, _STEPS = 20, 8, 100, 500
+"""So many legal runs are looked at before anything is proved, and no more than so many after the first that
+violates something, among so many drawn, each of so many steps.
+"""
 _ENDLESS = 4
 """After more runs that do not end nothing is expected of others."""
 
@@ -195,7 +197,7 @@ class FewRuns:
 
 def few_runs(mechanism: Mechanism) -> FewRuns:
     """The same each time."""
-    random, found, legal, endless = Random(0), dict[Condition, FailingRun](), 0, 0
+    random, found, left, endless = Random(0), dict[Condition, FailingRun](), _RUNS, 0
     lists = lists_of(mechanism)
     parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
     for number in range(_DRAWN):
@@ -206,9 +208,9 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
         if replayed is None:
             continue
         found = {**FewRuns.of(replayed).violating, **found}
-        legal += 1
+        left = min(left - 1, _MORE) if found else left - 1
         endless += isinstance(replayed.run_d.ended, StepLimit)
-        if legal == _RUNS or endless > _ENDLESS:
+        if left == 0 or endless > _ENDLESS:
             break
     return FewRuns(found, endless > _ENDLESS)
 
