@@ -30,6 +30,8 @@ from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
 """So many witnesses are tried for one mechanism."""
+PROOF_STEPS = 30_000
+"""After so many steps no other witness is tried; all that is verified in the tests takes less."""
 
 
 _OF_A_QUESTION = 5
@@ -69,7 +71,8 @@ class JudgedCallee:
 @dataclass(frozen=True)
 class Judge:
     """How verdicts are made; `known` are the callees that were verified so far, each text once. `limit`
-    bounds the effort, besides the clock.
+    bounds the effort, besides the clock; `patience` is how many times the usual effort is made where nothing
+    bounds it.
     """
 
     deadline: float
@@ -78,6 +81,7 @@ class Judge:
     early: bool = False
     known: dict[Source, JudgedCallee] = field(default_factory=dict)
     limit: Effort = field(default_factory=Effort)
+    patience: int = 1
 
     def verdict(self, mechanism: Mechanism, source: Source) -> Verdict:
         """See `judge`."""
@@ -88,6 +92,7 @@ class Judge:
         self, mechanism: Mechanism, source: Source, callees: Mapping[str, Witness], called: bool
     ) -> Verdict:
         effort = self.limit.part(self.deadline - time.monotonic())
+        proving = effort.part(steps=PROOF_STEPS * self.patience)
         claims = (mechanism.claim, *(contract_of(use).mechanism.claim for use in mechanism.uses))
         if not all(isinstance(claim, Pure) for claim in claims):
             try:
@@ -98,13 +103,13 @@ class Judge:
                 raise too_many_paths(mechanism, source, error) from None
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
-        tried = Attempt(mechanism, source, effort, self.early and not called, callees)
+        tried = Attempt(mechanism, source, effort, self.early and not called, callees, self.patience)
         shown = tried.shown
         if shown is not None:
             return tried.refuted(shown)
         try:
-            proposals = Proposals(mechanism, callees, effort, tried.hopeless, called)
-            witness, answer = self._decided(mechanism, proposals.tries())
+            proposals = Proposals(mechanism, callees, proving, tried.hopeless, called)
+            witness, answer = self._decided(mechanism, proposals.tries(), proving)
             if isinstance(answer, Rejected) and answer.condition in HELPED:
                 added = mechanism.uses or has_coins(mechanism.body)
                 accepted = self._composed(mechanism, callees, called, effort)[0] if added else None
@@ -121,11 +126,17 @@ class Judge:
                 verified = partial(self._holds, source, callees) if self.explain and not called else None
                 return tried.failing(answer, witness, self.search, verified)
 
-    def _decided(self, mechanism: Mechanism, tries: Tries) -> tuple[Witness, Accepted | Rejected]:
-        """The first witness that the kernel accepts; where it accepts none, what it says of the likeliest."""
+    def _decided(
+        self, mechanism: Mechanism, tries: Tries, proving: Effort
+    ) -> tuple[Witness, Accepted | Rejected]:
+        """The first witness that the kernel accepts; where it accepts none with such an effort, what it says
+        of the likeliest.
+        """
         first = self._refined(mechanism, next(tries))
         tried = first
         while isinstance(tried[1], Rejected):
+            if proving.is_over:
+                return first
             try:
                 tried = self._refined(mechanism, tries.send(tried[1]))
             except StopIteration:

@@ -151,4 +151,6 @@ def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
     deadline = time.monotonic() + options.timeout
     hopeful = mechanism.expect is not None and mechanism.expect.verdict == "verified"
     early = not options.explain and not hopeful
-    return Judge(deadline, options.explain, early=early, limit=limit).verdict(mechanism, source)
+    patience = max(1, round(options.timeout / Options().timeout))
+    judge = Judge(deadline, options.explain, early=early, limit=limit, patience=patience)
+    return judge.verdict(mechanism, source)

@@ -71,15 +71,15 @@ most of the whole.
 """
 MODEL_STEPS = 800
 """How much is done to find one that ends the search for a proof."""
-_KEPT = ("_runs", "_by_runs", "_by_models", "_inputs")
+_KEPT = ("_runs", "by_runs", "_by_models", "_inputs")
 """What is found out of a mechanism once."""
 
 
 @dataclass(frozen=True)
 class Attempt:
     """What is known of one mechanism before the kernel is asked. If `early`, a few runs are looked at before
-    anything else, and any of them will do. `callees` have been accepted, with these witnesses. `witness` is
-    the last one that was tried.
+    anything else, and any of them will do. `callees` have been accepted, with these witnesses; `patience`
+    is how many times the usual effort is made. `witness` is the last one that was tried.
     """
 
     mechanism: Mechanism
@@ -87,6 +87,7 @@ class Attempt:
     effort: Effort
     early: bool = False
     callees: Mapping[str, Witness] = field(default_factory=dict)
+    patience: int = 1
     witness: Witness | None = None
 
     def failing(
@@ -123,7 +124,7 @@ class Attempt:
         first = condition_named(answer.condition)
         if self._by_densities:
             return find_exceeding(self.mechanism, first, self.effort)
-        shown = None if self.early else self._by_runs
+        shown = None if self.early else self.by_runs
         if shown is None and self._runs.endless:  # of longer ways there are none but longer formulas
             found = self._runs.first(first)
             return None if found is None else simplified(self.mechanism, found)
@@ -131,7 +132,7 @@ class Attempt:
         ready = {} if self._by_models is None else {self._by_models.condition: self._by_models}
         ready |= self._runs.violating if self.early else {}
         self._inputs.witness = witness
-        steps = min(SEARCH_STEPS, max(LEAST, WHOLE - self.effort.steps))
+        steps = self.patience * min(SEARCH_STEPS, max(LEAST, WHOLE - self.effort.steps))
         found = find_violation(self._inputs, first, self.effort.part(steps=steps), ready)
         if shown is None or (found is not None and found.condition is first):
             return found
@@ -142,8 +143,8 @@ class Attempt:
         """A run that leaves nothing for the kernel to accept, if one was looked for this early."""
         from aligncheck.search.failing.counterexamples import FewRuns, shown_by_runs
 
-        if not self.early or self._by_runs is not None or self._by_models is None:
-            return self._by_runs if self.early else None
+        if not self.early or self.by_runs is not None or self._by_models is None:
+            return self.by_runs if self.early else None
         runs = FewRuns.of(self._by_models.counterexample.replay)
         return shown_by_runs(self._inputs, runs, self.effort.part(steps=MODEL_STEPS))
 
@@ -155,7 +156,7 @@ class Attempt:
         return FewRuns() if self._by_densities else few_runs(self.mechanism)
 
     @cached_property
-    def _by_runs(self) -> FailingRun | None:
+    def by_runs(self) -> FailingRun | None:
         """The same, if it is one thing and no proof gets around it."""
         from aligncheck.search.failing.counterexamples import shown_by_runs
 
@@ -180,7 +181,7 @@ class Attempt:
 
     def hopeless(self, closely: bool) -> bool:
         """Whether a few runs leave nothing for the kernel to accept, or, looked at `closely`, a model."""
-        if self._runs.refuting or self._by_runs is not None:
+        if self._runs.refuting or self.by_runs is not None:
             return True
         return (closely or self.early) and self._by_models is not None
 
@@ -292,7 +293,7 @@ def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Ef
 
     condition = condition_named(answer.condition)
     tried = Attempt(mechanism, source, budget, early=True) if budget is not None else None
-    shown = None if tried is None or condition is Condition.COST else tried.shown
+    shown = None if tried is None or condition is Condition.COST else tried.by_runs
     if tried is not None and shown is not None and shown.condition is condition:
         return tried.refuted(simplified(mechanism, shown))
     return Unknown(

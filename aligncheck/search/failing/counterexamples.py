@@ -43,6 +43,8 @@ INTEGERS = (Fraction(1), Fraction(2), Fraction(0), Fraction(3), Fraction(-1))
 _LENGTHS = (1, 2, 3, 0, 4)
 _GROUNDINGS = 8
 """So many choices of parameters are tried at each length."""
+_SIZES = 3
+"""At so many of them before anything is proved."""
 _NUMBERS = 2
 """So many with a number of the program are tried besides."""
 _CHOICE = 4
@@ -164,10 +166,10 @@ def shown_by_runs(inputs: SmallInputs, runs: FewRuns, budget: Effort) -> Failing
 
 
 def by_models(inputs: SmallInputs, budget: Effort) -> FailingRun | None:
-    """A run that a model of the solver gives, for the simplest inputs of each size, and that no proof gets
+    """A run that a model of the solver gives, for the simplest inputs of a few sizes, and that no proof gets
     around.
     """
-    return inputs.asked(tuple(c for c in ORDER if c in _BEYOND_PROOF), budget, few=1)
+    return inputs.asked(tuple(c for c in ORDER if c in _BEYOND_PROOF), budget, few=1, sizes=_SIZES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +230,17 @@ class SmallInputs:
     callees: Callees = field(default_factory=dict)
 
     def asked(
-        self, conditions: tuple[Condition, ...], budget: Effort, few: int | None = None
+        self,
+        conditions: tuple[Condition, ...],
+        budget: Effort,
+        few: int | None = None,
+        sizes: int | None = None,
     ) -> FailingRun | None:
-        """A violation that a model of the solver gives; with only so many choices of parameters, if `few`."""
+        """A violation that a model of the solver gives; with only so many choices of parameters, if `few`,
+        and of lengths, if `sizes`.
+        """
         for start, end in ((0, 1), (1, few)):  # other lengths tell more than other parameters do
-            for lengths in _all_lengths(self.mechanism):
+            for lengths in islice(_all_lengths(self.mechanism), sizes):
                 for parameters in islice(self._parameters(lengths), start, end):
                     if budget.is_over:
                         return None

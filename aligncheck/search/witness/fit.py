@@ -73,10 +73,10 @@ def _about_cost(witness: Witness, answer: Rejected) -> bool:
     return any("alignment_cost" in names_in(line) for line in loop.invariants[at - len(loop.early) :][:1])
 
 
-HELPED = ("cost", "output", "invariant", "terminates", "fresh", "acyclic", "injective", "scales", "defined")
-"""Conditions that further lines may help to show."""
-FEW_STEPS = 1_000
-"""How much is done to find further lines where it is the order of the draws that is not shown."""
+HELPED = ("cost", "output", "invariant", "terminates", "fresh", "scales", "defined")
+"""Conditions that further lines may help to show. (Of specs that are verified none was after it had been
+refused for the order of its draws on both routes; and such questions take long.)
+"""
 
 Costs: TypeAlias = tuple[n.Expr | None, ...]
 """What each line costs, or nothing."""
@@ -146,10 +146,8 @@ class Proposals:
             if said is not None and said.condition != "cost":
                 break  # how the cost is counted changes nothing
         more = with_more(self.spec, start)
-        unordered = said is not None and said.condition in ("acyclic", "injective")
-        effort = self.effort.part(steps=FEW_STEPS) if unordered else self.effort
         for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
-            shown = shown_lines(self.spec, replace(more, costs=costs), effort)
+            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
             said = yield self._promised(shown)
             for other in with_selections(self.spec, shown):
                 said = yield self._promised(other)
