@@ -126,13 +126,14 @@ def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
 
 
 def measures(stmt: n.While) -> list[n.Expr]:
-    """What may fall in every round: `b - a` for a part `a < b` of what holds where a round goes on, first
-    where each round sets one of its variables; 1 for a flag besides; and the sum, if one or the other falls.
+    """What may fall in every round: `b - a` for a part `a < b` of what holds where a round goes on, and that
+    reads no draw of the round, first where each round sets one of its variables; 1 for a flag besides; and the sum, if one or the other falls.
     """
     always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = goes_on(stmt)
     found: list[n.Expr] = []
-    for part in parts:
+    drawn = {s.name for s in walk.statements_in(stmt.body) if isinstance(s, n.Sample)}
+    for part in (part for part in parts if not drawn & walk.names_in(part)):
         if isinstance(part, n.Compare) and part.op in ("<", "<="):
             found.append(n.Binary("-", part.right, part.left))
         if isinstance(part, n.Compare) and part.op in (">", ">="):
