@@ -127,7 +127,8 @@ def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
 
 def measures(stmt: n.While) -> list[n.Expr]:
     """What may fall in every round: `b - a` for a part `a < b` of what holds where a round goes on, and that
-    reads no draw of the round, first where each round sets one of its variables; 1 for a flag besides; and the sum, if one or the other falls.
+    reads no draw of the round, first where each round sets one of its variables; 1 for a flag besides; and
+    the sum, if one or the other falls.
     """
     always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = goes_on(stmt)
