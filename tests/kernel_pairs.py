@@ -5681,6 +5681,20 @@ PAIRS: tuple[Pair, ...] = (
         "1",
         ("cost",),
     ),
+    Pair(
+        "a_remainder_by_the_place_that_moves",
+        8,
+        spec(
+            *("a = c(y = b, d = eps)", "emit done(v = m % m)"),
+            claim="eps/{}",
+            more="  m : int where m >= 1\n  s : vector\n  b : queries, sensitivity s[i], adjacency one\n",
+            where=" and len(s) == 2 and len(b) == 2 and s[0] == 0 and s[1] == 1",
+        ).replace("mechanism m\n", 'mechanism m\nuse c from "c.dp"\n'),
+        "1",
+        "2",
+        ("cost",),
+        callee=PART.replace("{}", "one"),
+    ),
     *(
         Pair(name, 8, _again(rest, **more), right, wrong, (condition,), SINGLE, callee)
         for name, rest, more, right, wrong, condition, callee in REPEATED
