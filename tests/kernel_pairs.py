@@ -5326,6 +5326,26 @@ PAIRS: tuple[Pair, ...] = (
         ("defined",),
         Witness((loop(early="floor(k/m) == floor(k/m)"),)),
     ),
+    *(
+        Pair(
+            f"{name}_of_0_in_an_invariant",
+            5,
+            spec(
+                *(f"v = {value}", "u = t", "for i in range(0, 2):", f"  invariant {line}"),
+                f"  invariant v == {value} and u == t and v' == v and u' == u",
+                *(f"  v = {value}", "  u = t", "emit done(v = x if t == 0 else 0)"),
+                more="  t : real where t {} 0\n  b : real where b >= 2\n",
+            ),
+            ">",
+            ">=",
+            ("invariant",),
+            Witness((LoopWitness(),)),
+        )
+        for name, value, line in (
+            ("a_quotient", "t", "1/(v/u) == 1"),
+            ("a_logarithm", "t*b", "ln(v) == ln(u) + ln(b)"),
+        )
+    ),
     Pair(
         "a_whole_quotient_by_what_is_negative",
         7,

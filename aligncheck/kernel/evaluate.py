@@ -383,6 +383,8 @@ class Evaluator(World):
                 if f != EXP:
                     self.demand(scope, x > 0, "a logarithm of a positive number")
                 value = self.log(real(x)) if f == LN else self.rules[f](real(x))
+                if f == LN and scope.mode in (Mode.EARLY, Mode.RELATION):  # where x may be 0: see `divided`
+                    value = self.choice(e, x != 0, value, self.rules[LN](self.symbols.none))
                 log, of = (x, value) if f == EXP else (value, x)
                 for sign, side in ((log > 0, of > 1), (log == 0, of == 1), (log < 0, both(of > 0, of < 1))):
                     self._always(scope, implies(sign, side) if f == EXP else implies(side, sign))
@@ -443,7 +445,8 @@ class Evaluator(World):
         """ln |1 - p|, where p is not 1: of a quotient a/b it is that of (b - a)/b."""
         if z3.is_app_of(p, z3.Z3_OP_ITE):
             return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
-        above, below = (z3.Product(p.ctx.rational(1), *each) for each in factors((p, 1)))
+        sides = ([f.term for f in each.elements()] for each in factors((p, 1)))
+        above, below = (z3.Product(p.ctx.rational(1), *each) for each in sides)
         below = z3.simplify(below)
         return self.log(z3.simplify(below - above)) - self.log(below)
 
@@ -489,26 +492,30 @@ class Evaluator(World):
 
 
 def divided(x: Term, y: Term) -> Term:
-    """x / y, where that is defined: x times the inverse of each factor of y."""
-    return x * quotient((y, -1))
+    """x / y: x times the inverse of each factor of y. Nothing cancels: of an invariant y may be 0, and then
+    this must follow from the values of x and y, however they are written. With 1/0 == 0, which Z3 leaves
+    open, it does.
+    """
+    return x * quotient((y, -1), cancelled=False)
 
 
-def quotient(*powers: tuple[Term, int]) -> Term:
+def quotient(*powers: tuple[Term, int], cancelled: bool = True) -> Term:
     """A product of terms to the power 1 or -1, where it is defined, without the factors that cancel. Each
     factor below that is no number has an inverse of its own, the same wherever it stands.
     """
-    above, below = factors(*powers)
-    one, numbers = powers[0][0].ctx.rational(1), [z3.is_rational_value(f) and f.as_fraction() for f in below]
-    inverses = [one.ctx.rational(1 / k) if k else one / f for k, f in zip(numbers, below, strict=True)]
-    first, *more = (*above, *inverses) or (one,)
+    one, (above, below) = powers[0][0].ctx.rational(1), factors(*powers)
+    above, below = (above - below, below - above) if cancelled else (above, below)
+    under = ((f.term, z3.is_rational_value(f.term) and f.term.as_fraction()) for f in below.elements())
+    inverses = [one.ctx.rational(1 / k) if k else one / f for f, k in under]
+    first, *more = (*(f.term for f in above.elements()), *inverses) or (one,)
     return z3.Product(first, *more) if more else first
 
 
-def factors(*stack: tuple[Term, int]) -> list[list[Term]]:
-    """Of a product of terms to the power 1 or -1 the factors above, and those below, as often as they are
-    left.
+def factors(*stack: tuple[Term, int]) -> list[Counter[Anatomy]]:
+    """Of a product of terms to the power 1 or -1 the factors above, and those below, as often as they
+    occur.
     """
-    powers, open_ = Counter[Anatomy](), [*stack]
+    found, open_ = [Counter[Anatomy](), Counter[Anatomy]()], [*stack]
     while open_:
         term, power = open_.pop()
         kind, parts = anatomy(term).kind, term.children()
@@ -519,5 +526,5 @@ def factors(*stack: tuple[Term, int]) -> list[list[Term]]:
         elif kind == z3.Z3_OP_DIV:
             open_ += [(parts[1], -power), (parts[0], power)]
         else:
-            powers[anatomy(term)] += power
-    return [[f.term for f, many in powers.items() for _ in range(sign * many)] for sign in (1, -1)]
+            found[power < 0][anatomy(term)] += 1
+    return found
