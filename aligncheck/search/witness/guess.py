@@ -116,13 +116,23 @@ def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
     for inner in stmt.body:
         first = inner.branches[0].body[0] if isinstance(inner, n.If) else None
         ends = isinstance(first, n.Break)
-        if isinstance(first, n.Assign) and isinstance(first.value, n.Boolean):
+        if isinstance(inner, n.If) and isinstance(first, n.Assign) and isinstance(first.value, n.Boolean):
             ends = n.Name(first.name) in (down if first.value.value else parts)
+            ends = ends and _counts(stmt, inner.branches[0].test)
         if isinstance(inner, n.If) and ends:
             test = inner.branches[0].test
             ways = test.args if isinstance(test, n.Logic) and test.op == "or" else (test,)
             parts = (*parts, *map(_not, ways))
     return parts
+
+
+def _counts(stmt: n.While, test: n.Expr) -> bool:
+    """Whether a test reads no list, and of what a loop changes only what goes up or down step by step."""
+    inside = [s for s in walk.statements_in(stmt.body) if isinstance(s, n.Assign)]
+    jumps = {s.name for s in inside if s.name not in walk.names_in(s.value)}
+    return not (jumps & walk.names_in(test)) and not any(
+        isinstance(e, n.Index) for e in walk.subexpressions(test)
+    )
 
 
 def measures(stmt: n.While) -> list[n.Expr]:
