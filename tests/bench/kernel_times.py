@@ -57,7 +57,7 @@ def row(path: Path) -> str:
     far = time.monotonic() + 600
     spec, callees = Judge(far, False, False).with_callees(check(source, parse(source)), source)
     start = time.process_time()
-    witness = next(Proposals(spec, callees, Effort(600), lambda: False).tries())
+    witness = next(Proposals(spec, callees, Effort(600), lambda _: False).tries())
     searching = time.process_time() - start
     tried = 0
     while True:
