@@ -37,6 +37,7 @@ WORDING = "aligncheck.language.syntax.wording"
 RUNNING: dict[str, str] = {
     "aligncheck.compiler.forms": "the form in which a spec runs, which the kernel decides as a spec",
     "aligncheck.language.unparse": "a form's text, and what a class says of itself",
+    "aligncheck.language.odds": "chances by their logarithms",
     "aligncheck.compiler.modes": "the modes of running",
     "aligncheck.compiler.emit": "the form to Python; once a file is checked, `readback` alone",
     "aligncheck.compiler.readback": "Python to the form",
@@ -60,6 +61,7 @@ CHECKED_BY: dict[str, tuple[str, ...]] = {
     "derive the form that runs": (
         "aligncheck.compiler.forms",
         "aligncheck.language.unparse",
+        "aligncheck.language.odds",
         "aligncheck.compiler.modes",
     ),
     "read the program back": ("aligncheck.compiler.readback",),

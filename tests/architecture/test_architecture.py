@@ -38,6 +38,7 @@ ORDER = (
     "language.diagnostics",
     "language.syntax",
     "language.unparse",
+    "language.odds",
     "number_terms",
     "kernel",
     "language.check",

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import pytest
 
+from aligncheck.language.odds import factor_and_log, log_odds_of
 from aligncheck.language.syntax.nodes import Binary, Call, Expr, Name, Number
-from aligncheck.language.syntax.weights import factor_and_log, log_odds_of, log_of
+from aligncheck.language.syntax.weights import log_of
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.witness_json import expression
 

@@ -9,9 +9,9 @@ from aligncheck.compiler.emit.formatting import Brackets, Item, call
 from aligncheck.compiler.emit.precedence import Precedence, Text
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind
 from aligncheck.compiler.emit.vectorise import Lists, is_elementwise, length_of
+from aligncheck.language.odds import factor_and_log
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in
-from aligncheck.language.syntax.weights import factor_and_log
 
 _OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
     "max": "greatest",

@@ -28,6 +28,7 @@ from aligncheck.compiler.emit.ranks import ReleasedRanks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
+from aligncheck.language.odds import log_odds_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import (
     names_in,
@@ -36,7 +37,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
-from aligncheck.language.syntax.weights import log_odds_of, log_of
+from aligncheck.language.syntax.weights import log_of
 
 
 class CalleeClass(Protocol):

@@ -32,6 +32,7 @@ from aligncheck.compiler.forms.equalities import with_equalities
 from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
 from aligncheck.language.internal import InternalError
+from aligncheck.language.odds import log_odds_of
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
     Expr,
@@ -47,7 +48,6 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     with_parts,
 )
-from aligncheck.language.syntax.weights import log_odds_of
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.reals import Real

@@ -15,10 +15,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
+from aligncheck.language.odds import factor_and_log, log_odds_of
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr, Stmt
 from aligncheck.language.syntax.walk import names_set, own_expressions, statements_in, subexpressions
-from aligncheck.language.syntax.weights import factor_and_log, log_odds_of, log_of
+from aligncheck.language.syntax.weights import log_of
 
 _ZERO = nodes.Number(Fraction(0))
 
