@@ -39,7 +39,13 @@ def square(x: int) -> int:
     return x * x
 
 
-def last_first(x: int) -> int:
+def first_last(item: tuple[int, Path]) -> int:
+    """The first item ends after the last one, which leaves a mark."""
+    x, mark = item
+    if x == 2:
+        mark.touch()
+    while x == 0 and not mark.exists():
+        time.sleep(0.01)
     time.sleep(0.3 if x == 0 else 0.0)
     return x
 
@@ -107,8 +113,9 @@ def test_results_come_back_in_input_order() -> None:
     assert [outcome.value for _, outcome in outcomes if isinstance(outcome, Done)] == [x * x for x in items]
 
 
-def test_results_are_there_as_they_finish() -> None:
-    with Supervision(last_first, [0, 1, 2], deadline=20, jobs=2) as work:
+def test_results_are_there_as_they_finish(tmp_path: Path) -> None:
+    items = [(x, tmp_path / "mark") for x in range(3)]
+    with Supervision(first_last, items, deadline=20, jobs=2) as work:
         assert [index for index, _ in work] == [1, 2, 0]
 
 
