@@ -165,8 +165,8 @@ class HybridSparseGap(LatticeMechanism):
         self.bound = self.eps
 
     def __call__(self, q: Answers) -> Result[HybridSparseGapRecord]:
-        """Run the mechanism once, which spends `(theta + (1 - theta)*len(out)/k)*eps`,
-        at most `eps`.
+        """Run the mechanism once, which spends `(theta + (1 - theta)*len(out)/k)*eps`, at
+        most `eps`.
 
         Args:
             q: a list of real numbers, private: a list, a NumPy array or a pandas
@@ -307,9 +307,8 @@ class HybridSparseGap(LatticeMechanism):
 #|  ],
 #|  "needs": [
 #|   "54 5 28 36 38",
-#|   "55 5 20 28 39",
-#|   "66 2 3 4 8 51 52 53 54"
+#|   "55 5 20 28 39"
 #|  ]
 #| }
 #: digest
-#| sha256 0e41e42eb4ab91a9df409d65bbb5497c2d7598afb2899a1826e7b06d42e54353
+#| sha256 86ed455afdf446ccef2fbe338ed93367ded92502243d408aa57615ad838c5818

@@ -519,8 +519,9 @@ class TopkWithMeasures(RefinedMechanism):
 #|   }
 #|  },
 #|  "needs": [
-#|   "53 1 32 36 67"
+#|   "45 5 6 8 9 33 35",
+#|   "53 1 32 34 52"
 #|  ]
 #| }
 #: digest
-#| sha256 9679b7b82400a5d76f597b2b44296c4b3114204859ffdda22b823bfbfa3a21b6
+#| sha256 6865f8b4d83b10942fe53ef97628b26e29d0a7ebbda520c57054b04d9dd16bea
