@@ -57,8 +57,8 @@ class Inputs(Looping):
 
     def _where(self, item: n.Input, path: Path, run: int) -> None:
         """A clause: of every entry, if it speaks of one by its index; else of the list as a whole, also if it
-        is empty. (An input of which a clause has no value is refused, like one of which it is false.) The
-        same is required of D and of D'.
+        is empty, of which it must have a value, too: a call shows what it says, not that it says something.
+        The same is required of D and of D'.
         """
         if item.where is None:
             return
@@ -66,7 +66,8 @@ class Inputs(Looping):
         if not isinstance(item, n.Parameter):
             i, names = self.index("i"), item.names if isinstance(item, n.Queries) else (item.name,)
             inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
-            scope = scope.binding(INDEX, i, True).under(inside)
+            if INDEX in names_in(item.where):
+                scope = scope.binding(INDEX, i, True).under(inside)
         clause = self.truth(item.where, scope)
         if INDEX in names_in(item.where):
             self.state(Kind.RUN, scope, clause)
