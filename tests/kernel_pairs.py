@@ -4832,6 +4832,17 @@ PAIRS: tuple[Pair, ...] = (
         ("output",),
     ),
     Pair(
+        "a_clause_without_a_value_for_an_empty_list",
+        8,
+        spec(
+            "emit done",
+            more="  p : real\n  b : queries, sensitivity 1, adjacency all where {} and 0/p <= 1\n",
+        ),
+        "p != 0",
+        "(p != 0 or len(b) == 0)",
+        ("defined",),
+    ),
+    Pair(
         "in_squares_of_what_moves_in_all",
         14,
         spec(
