@@ -240,7 +240,8 @@ class MoreLines(Scans):
         for x in self._changed(k):
             values = [s.value for s in self.assigned if s.name == x]
             read = {y for v in values for y in walk.names_in(_without_lengths(v))}
-            if x in self._truths(k) or not read & self.unequal:
+            released = (f.value for s in self.inside[k] if isinstance(s, n.Emit) for f in s.fields)
+            if x in self._truths(k) or not read & self.unequal or n.Name(x) in released:
                 yield n.Compare("==", n.Name(x, True), n.Name(x))
         for bound in self.costs(k):
             yield n.Compare("<=", COST, bound)
