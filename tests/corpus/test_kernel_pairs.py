@@ -15,7 +15,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.witness.witness_json import expression
 
-TABLES = [pair.name for pair in PAIRS if pair.name.startswith(f"{pair.right}, not ")]
+TABLES = [pair.name for pair in PAIRS if ", not " in pair.name]
 """What expressions mean, and what the output tells: a quarter of them is enough for every day."""
 
 
@@ -32,11 +32,11 @@ def test_one_of_two_twins_is_accepted(
 ) -> None:
     if pair.name in TABLES and TABLES.index(pair.name) % 4 and not exhaustive:
         pytest.skip("needs --exhaustive")
-    answer = decide(pair.spec(pair.right), pair.witness)
+    answer = decide(pair.right, pair.witness)
     assert isinstance(answer, Accepted), answer
-    answer = decide(pair.spec(pair.wrong), pair.witness)
+    answer = decide(pair.wrong, pair.witness)
     assert isinstance(answer, Rejected)
-    assert answer.condition in pair.conditions, answer
+    assert answer.condition in pair.conditions.split(), answer
     assert not capfd.readouterr().err  # Z3 prints what it does not take
 
 

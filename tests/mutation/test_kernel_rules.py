@@ -84,6 +84,6 @@ def dropped() -> tuple[Mutant, ...]:
 def test_each_rule_is_needed(words: str, name: str) -> None:
     (mutant,) = (m for m in dropped() if words in m.change)
     (pair,) = (p for p in PAIRS if p.name == name)
-    wrong = told(name, pair.spec(pair.wrong), pair.witness, False)
+    wrong = told(name, pair.wrong, pair.witness, False)
     with patch.object(logic, "ANEW", ()):
         assert outcome(mutant, [(wrong, 0.1)]) == f"accepts {name}"

@@ -400,8 +400,8 @@ def test_an_early_line_says_nothing_of_the_cost() -> None:
     (pair,) = (p for p in PAIRS if p.name == "a_cost_that_is_of_one_run")
     (loop,) = pair.witness.loops
     early = replace(pair.witness, loops=(replace(loop, early=loop.invariants, invariants=()),))
-    for part in (pair.right, pair.wrong):
-        assert isinstance(decide(pair.spec(part), early), Rejected)
+    for tree in (pair.right, pair.wrong):
+        assert isinstance(decide(tree, early), Rejected)
 
 
 def test_the_same_question_has_the_same_answer() -> None:
