@@ -507,10 +507,7 @@ examples:
 
 
 def _parser() -> _Parser:
-    parser = _Parser(
-        prog="aligncheck",
-        **_help_texts(_PROGRAM),
-    )
+    parser = _Parser(prog="aligncheck", **_help_texts(_PROGRAM))
     parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
     for declare in (

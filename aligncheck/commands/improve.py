@@ -304,9 +304,7 @@ def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -
     return 0
 
 
-def _tune(
-    job: tuple[str, float | None, str, str, str | None],
-) -> BestSplit | tuple[Source, BestScales] | int:
+def _tune(job: tuple[str, float | None, str, str, str | None]) -> BestSplit | tuple[Source, BestScales] | int:
     """In a worker; the status of a verdict that is not VERIFIED."""
     from aligncheck.language.syntax.read import read_source
     from aligncheck.pipeline import Options, verify_source

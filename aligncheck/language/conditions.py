@@ -36,10 +36,7 @@ class Condition(Enum):
         "the output does not reveal how many random variables were used",
     )
     FRESH = _Entry(
-        "fresh",
-        "iii",
-        "every random variable is drawn at most once",
-        "a random variable is drawn twice",
+        "fresh", "iii", "every random variable is drawn at most once", "a random variable is drawn twice"
     )
     SCALES = _Entry(
         "scales",

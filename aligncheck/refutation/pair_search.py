@@ -385,11 +385,7 @@ def with_part(
         fields.append((field, part))
     if not changed:
         return None
-    records = (
-        *event.records[:place],
-        RecordPattern(record.tag, tuple(fields)),
-        *event.records[place + 1 :],
-    )
+    records = (*event.records[:place], RecordPattern(record.tag, tuple(fields)), *event.records[place + 1 :])
     return replace(candidate, event=replace(event, records=records))
 
 

@@ -548,11 +548,7 @@ class Calculus:
                             _put(total, (rate, l + i), value * part)
 
     def _mixed(
-        self,
-        mixed: dict[tuple[int, int, int, int], Coefficient],
-        slope: Real,
-        piece: Piece,
-        by: Real,
+        self, mixed: dict[tuple[int, int, int, int], Coefficient], slope: Real, piece: Piece, by: Real
     ) -> dict[tuple[int, int, int, int], Coefficient]:
         """Multiplies by a piece: (x - a)**m exp(r (x - a)) with x - a = y + by - slope*z."""
         result: dict[tuple[int, int, int, int], Coefficient] = {}

@@ -94,8 +94,7 @@ def _facts(canvas: Canvas, facts: Sequence[tuple[str, str]]) -> Iterator[Text]:
 def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: Violation) -> Iterator[Text]:
     yield Text()
     yield from canvas.hanging(
-        Text("refuted: ", style="bold red"),
-        prose(f"this mechanism is not {private_as(mechanism)}"),
+        Text("refuted: ", style="bold red"), prose(f"this mechanism is not {private_as(mechanism)}")
     )
     yield from _facts(canvas, list(violation_facts(violation)))
     if violation.trace is not None:
@@ -200,8 +199,7 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     for reason in outcome.left_out[:3]:
         yield from canvas.hanging(Text("left out: ", style="bold"), prose(reason))
     yield from canvas.hanging(
-        Text("note: ", style="bold"),
-        prose("this claims nothing; `aligncheck verify` proves"),
+        Text("note: ", style="bold"), prose("this claims nothing; `aligncheck verify` proves")
     )
     if not outcome.looked:
         return

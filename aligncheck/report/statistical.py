@@ -107,10 +107,7 @@ def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         ("seen on D", f"{level.seen_first:,} times in {level.runs:,} runs"),
         ("on D'", f"{level.seen_second:,} times in {level.runs:,} runs"),
         ("ratio", f"{_ratio(level)}, beside e^eps = {math.exp(min(level.eps, _LARGEST_EXPONENT)):.4g}"),
-        (
-            "p-value",
-            f"{_p(level)} for: at most e^eps times as likely on D as on D'{_more(level)}",
-        ),
+        ("p-value", f"{_p(level)} for: at most e^eps times as likely on D as on D'{_more(level)}"),
     ]
     if tested.finding != "no dependence":
         rows.append(("loss", _loss(tested)))
@@ -208,8 +205,7 @@ def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
             )
         case "kept":
             yield from _note(
-                canvas,
-                "it keeps a generator that starts the same each time, so all was run in one process",
+                canvas, "it keeps a generator that starts the same each time, so all was run in one process"
             )
 
 

@@ -266,13 +266,7 @@ def _titled(canvas: Canvas, title: str, texts: Sequence[str]) -> Iterator[Text]:
 
 def _obligation(canvas: Canvas, source: Source | None, one: ObligationReport) -> Iterator[Text]:
     place = "" if source is None else f"line {source.position(one.span.start)[0]}: "
-    told = Text.assemble(
-        (place, "dim"),
-        prose(one.text),
-        "  ",
-        _status(one.status),
-        (f"  {one.how}", "dim"),
-    )
+    told = Text.assemble((place, "dim"), prose(one.text), "  ", _status(one.status), (f"  {one.how}", "dim"))
     yield from canvas.hanging(Text("    - "), told)
 
 
@@ -290,12 +284,7 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         canvas,
         source,
         Frame(
-            "failed",
-            verdict.condition.id,
-            verdict.message,
-            "red",
-            verdict.primary,
-            remarks=tuple(remarks),
+            "failed", verdict.condition.id, verdict.message, "red", verdict.primary, remarks=tuple(remarks)
         ),
     )
     if verdict.counterexample is not None:

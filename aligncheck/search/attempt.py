@@ -50,14 +50,7 @@ from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
 from aligncheck.search.witness.sorting import with_sorts
-from aligncheck.verdict import (
-    AlignmentFails,
-    ConditionReport,
-    ObligationReport,
-    Status,
-    Unknown,
-    Verdict,
-)
+from aligncheck.verdict import AlignmentFails, ConditionReport, ObligationReport, Status, Unknown, Verdict
 
 if TYPE_CHECKING:
     from aligncheck.meaning.replay import Replay
@@ -90,13 +83,7 @@ class Attempt:
     patience: int = 1
     witness: Witness | None = None
 
-    def failing(
-        self,
-        answer: Rejected,
-        witness: Witness,
-        search: bool,
-        verified: Verified | None,
-    ) -> Verdict:
+    def failing(self, answer: Rejected, witness: Witness, search: bool, verified: Verified | None) -> Verdict:
         """The verdict where the kernel does not accept: a confirmed violation, or UNKNOWN. With `verified`,
         which says whether another mechanism would be, with an effort, the former comes with advice.
 
@@ -194,10 +181,7 @@ class Attempt:
         return self._fails(shown, None, None)
 
     def _fails(
-        self,
-        found: FailingRun | Exceeding,
-        answer: Rejected | None,
-        verified: Verified | None,
+        self, found: FailingRun | Exceeding, answer: Rejected | None, verified: Verified | None
     ) -> AlignmentFails:
         from aligncheck.search.advice import Failure, advice_for
         from aligncheck.search.failing.exceeding import Exceeding

@@ -118,10 +118,7 @@ def _other_tests(mechanism: n.Mechanism) -> Iterator[SmallChange]:
                 continue
             other = replace(test, op=f"{test.op}=")
             arms = tuple(replace(b, test=other) if b is branch else b for b in s.branches)
-            changed = _with(
-                mechanism,
-                partial(_with_arms, s, arms),
-            )
+            changed = _with(mechanism, partial(_with_arms, s, arms))
             yield SmallChange(changed, f"with `{unparse_expr(other)}` in place of `{unparse_expr(test)}`")
 
 

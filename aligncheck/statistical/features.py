@@ -317,9 +317,7 @@ def _entries(outputs: Outputs, row: int, small: frozenset[int]) -> Iterator[str 
             yield None
 
 
-def _discrete_keys(
-    both: tuple[Outputs, Outputs],
-) -> tuple[list[NDArray[np.uint64]], frozenset[int]]:
+def _discrete_keys(both: tuple[Outputs, Outputs]) -> tuple[list[NDArray[np.uint64]], frozenset[int]]:
     """One number per run for its discrete part, and the places whose numbers belong to that.
 
     Sums of a random number for each place and what stands there (Zobrist 1970): different parts have the same

@@ -170,11 +170,7 @@ class _Portion:
 
 
 def _final(
-    plan: Plan,
-    levels: Sequence[Bar],
-    chosen: Sequence[_Candidate | None],
-    seconds: float,
-    work: Work,
+    plan: Plan, levels: Sequence[Bar], chosen: Sequence[_Candidate | None], seconds: float, work: Work
 ) -> list[Level]:
     wanted: dict[int, dict[Event, None]] = {}
     for candidate in chosen:
@@ -199,11 +195,7 @@ def _final(
 
 
 def _level(
-    plan: Plan,
-    at: int,
-    bar: Bar,
-    candidate: _Candidate | None,
-    counts: dict[tuple[int, int, Event], int],
+    plan: Plan, at: int, bar: Bar, candidate: _Candidate | None, counts: dict[tuple[int, int, Event], int]
 ) -> Level:
     if candidate is None:
         return Level(*bar, 0.0, None, None, 0, 0, plan.runs, False)

@@ -77,13 +77,7 @@ SIDES = (
         _of_indices,
         lambda k, t: (1 - share(k)) * (1 - t / k),
     ),
-    Side(
-        "top-k",
-        SPECS / "noisy_topk_gap_exp.dp",
-        lambda k, T: {"k": k},
-        _of_indices,
-        lambda k, t: 0.0,
-    ),
+    Side("top-k", SPECS / "noisy_topk_gap_exp.dp", lambda k, T: {"k": k}, _of_indices, lambda k, t: 0.0),
     Side(
         "sparse vector",
         SPECS / "svt_with_gap_exponential.dp",

@@ -86,12 +86,7 @@ def test_every_kind_of_bad_input(folder: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize(
     ("name", "marked"),
-    [
-        ("after_a_tab", "yy"),
-        ("after_greek", "ζζ"),
-        ("a_wide_letter", "漢"),
-        ("unknown_name", "epps"),
-    ],
+    [("after_a_tab", "yy"), ("after_greek", "ζζ"), ("a_wide_letter", "漢"), ("unknown_name", "epps")],
 )
 def test_the_caret_stands_under_the_fault(
     folder: Path, capsys: pytest.CaptureFixture[str], name: str, marked: str

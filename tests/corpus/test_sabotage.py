@@ -136,7 +136,7 @@ SABOTEURS: dict[str, dict[str, Callable[[Patch], None]]] = {
     "language.syntax.wording": {
         "says nothing": _gives(
             None, *(f"{SYNTAX}.{at}" for at in ("parse.diagnosis", "build.scope_fault", "build.nearest"))
-        ),
+        )
     },
     "search.witness": {
         "everything is proved": everything_is_proved,
@@ -179,10 +179,7 @@ def test_saboteurs_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None
     """A saboteur that changed nothing would test nothing."""
     right = PROJECT / "specs" / "svt_with_gap.dp"
     assert verified(right)
-    for part, how in (
-        ("search.witness", "no candidates"),
-        ("search.witness", "costs nothing"),
-    ):
+    for part, how in (("search.witness", "no candidates"), ("search.witness", "costs nothing")):
         with monkeypatch.context() as patch:
             SABOTEURS[part][how](patch)
             assert not verified(right), (part, how)

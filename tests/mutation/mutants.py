@@ -220,9 +220,7 @@ def _of_block(block: tuple[Any, ...]) -> Iterator[tuple[str, tuple[Any, ...]]]:
 # --- inputs ---
 
 
-_WIDER = {
-    n.Sort.INT: n.Sort.REAL,
-}
+_WIDER = {n.Sort.INT: n.Sort.REAL}
 
 
 def _of_input(declared: n.Input) -> Iterator[Change]:

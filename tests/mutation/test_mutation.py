@@ -55,7 +55,7 @@ NOT_YET = {
         "adaptive_svt_geometric": ["p2 = 1 - exp(-e2/2) => p2 = 1 - exp(-p1/2)"],
         "exponential_mechanism_gap_monotone": [
             "u : queries, sensitivity Delta, adjacency monotone"
-            " => u : queries, sensitivity Delta, adjacency l1",
+            " => u : queries, sensitivity Delta, adjacency l1"
         ],
         "exponential_mechanism_prior": [
             f"{x} : int where 0 <= {x} < len(u) and {x} < len(ok) and ok[{x}]{more} "
@@ -64,10 +64,10 @@ NOT_YET = {
             for bound in ("", f" and {x} <= len(ok)", f" and {x} < len(ok) + 1")
         ],
         "masked_histogram": [
-            "q : queries, sensitivity 1, adjacency one => q : queries, sensitivity 1, adjacency l1",
+            "q : queries, sensitivity 1, adjacency one => q : queries, sensitivity 1, adjacency l1"
         ],
         "noisy_max_monotone": [
-            "q : queries, sensitivity 1, adjacency monotone => q : queries, sensitivity 1, adjacency l1",
+            "q : queries, sensitivity 1, adjacency monotone => q : queries, sensitivity 1, adjacency l1"
         ],
         "noisy_topk_gap": ["for i in range(len(q)): => for i in range(len(q) + 1):"],
         "smart_sum": ["M : int where M >= 1 => M : real where M >= 1"],
@@ -76,7 +76,7 @@ NOT_YET = {
             "eta[count] ~ Lap(sigma) => eta[count] ~ Exp(sigma)",
         ],
         "svt_monotone": [
-            "xi[i] += q[i] - q'[i] when out[i].value => xi[i] += 2*(q[i] - q'[i]) when out[i].value",
+            "xi[i] += q[i] - q'[i] when out[i].value => xi[i] += 2*(q[i] - q'[i]) when out[i].value"
         ],
         "svt_with_measures": ["done = 0 => done = 1"],
         "windowed_sum": [

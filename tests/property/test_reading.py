@@ -189,10 +189,9 @@ def databases(
     first = [chance.choice(ANSWERS)(chance) for _ in range(3)]
     movers = {nodes.Adjacency.ONE: 1, nodes.Adjacency.MOVED: 2}.get(adjacency, 3)
     moving = chance.sample(range(3), movers)
-    signs = {
-        nodes.Adjacency.MONOTONE: [chance.choice([-1, 1])] * 3,
-        nodes.Adjacency.MOVED: [-1, 1],
-    }.get(adjacency, chance.choices([-1, 1], k=3))
+    signs = {nodes.Adjacency.MONOTONE: [chance.choice([-1, 1])] * 3, nodes.Adjacency.MOVED: [-1, 1]}.get(
+        adjacency, chance.choices([-1, 1], k=3)
+    )
     shares = [chance.choice([F(1), F(1), F(chance.randint(0, 10), 10)]) for _ in moving]
     if adjacency is L1:
         parts = [chance.randint(0, 4) for _ in moving]

@@ -16,16 +16,7 @@ from textwrap import indent
 from draft import DENSITY, Draft, Part
 from parts_calling import called, called_selection, called_with_answers, called_with_clauses
 from parts_claims import around, claimed_again
-from parts_deceptive import (
-    careless,
-    carried,
-    crossed,
-    exact_difference,
-    lied,
-    merged,
-    tied,
-    top_of_some,
-)
+from parts_deceptive import careless, carried, crossed, exact_difference, lied, merged, tied, top_of_some
 from parts_mixed import (
     called_in_rounds,
     counted_down,

@@ -105,9 +105,7 @@ def total(d: Draft) -> None:
     if d.adjacency in ("all", "monotone"):
         share, most = d.paid(), "len(q)"
         d.constructs.add(INVARIANT)
-        told = [
-            "  invariant " + d.pick(f"abs({s}' - {s}) <= i", f"{s}' - {s} <= i and {s} - {s}' <= i"),
-        ]
+        told = ["  invariant " + d.pick(f"abs({s}' - {s}) <= i", f"{s}' - {s} <= i and {s} - {s}' <= i")]
         noise = f"DLap({most}/({share}*eps))"
     else:
         share = d.paid()

@@ -271,11 +271,7 @@ def shrinking(d: Draft) -> None:
     left, use_, n = d.name("left"), d.name("use"), d.name("n")
     family = "Lap" if d.continuous else "DLap"
     part = d.pick("2", "2", "3")
-    body = [
-        f"{use_} = {left}/{part}",
-        f"{n}[i] ~ {family}({most}/{use_})",
-        f"emit value{tag}({e} + {n}[i])",
-    ]
+    body = [f"{use_} = {left}/{part}", f"{n}[i] ~ {family}({most}/{use_})", f"emit value{tag}({e} + {n}[i])"]
     less = f"{left} = {left} - {use_}"
     if d.likely(0.4):
         less = f"if {e} + {n}[i] >= 1: {less}"

@@ -159,10 +159,7 @@ def _most(rng: random.Random) -> _Part:
     if rng.random() < 0.85:
         return _Part(str(of), lambda w, c, r: Fraction(of))
     return rng.choice(
-        (
-            _Part("1 + x", lambda w, c, r: Fraction(1 + w[0])),
-            _Part("1 + c", lambda w, c, r: Fraction(1 + c)),
-        )
+        (_Part("1 + x", lambda w, c, r: Fraction(1 + w[0])), _Part("1 + c", lambda w, c, r: Fraction(1 + c)))
     )
 
 

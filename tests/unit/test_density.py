@@ -228,11 +228,7 @@ def test_an_example_is_confirmed_by_its_own_densities() -> None:
 def drawn_density(index: int, number: Fraction) -> float | None:
     source = read_source(str(GAP))
     mechanism = check(source, parse(source))
-    given = (
-        ("u", (Fraction(0), Fraction(1), Fraction(3))),
-        ("Delta", Fraction(1)),
-        ("eps", Fraction(1)),
-    )
+    given = (("u", (Fraction(0), Fraction(1), Fraction(3))), ("Delta", Fraction(1)), ("eps", Fraction(1)))
     found = weigh(mechanism, given, {"winner": Fraction(index), "gap": number}).log_density
     return None if found is None else float(decimal(found, 12))
 

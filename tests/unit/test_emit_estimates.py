@@ -81,10 +81,7 @@ def test_these_specs_release_gaps_to_a_threshold_and_no_others() -> None:
         and (found := expectation_in(path.read_text("utf-8"))) is not None
         and found.verdict == "verified"
     ]
-    assert {path.stem for path in verified if released_gaps(mechanism(path.stem))} == {
-        *GAPS,
-        *STEPS,
-    }
+    assert {path.stem for path in verified if released_gaps(mechanism(path.stem))} == {*GAPS, *STEPS}
     assert {path.stem for path in verified if released_ranks(mechanism(path.stem))} == RANKS.keys()
 
 

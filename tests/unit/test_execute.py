@@ -186,12 +186,7 @@ def test_settings_that_do_not_fit(changed: dict[str, str], message: str, advice:
         ("item,count\na,1\n", "coutn", "counts.csv:1: no column `coutn`", "did you mean `count`?"),
         ("a,b\n1,2\n", None, "several columns hold numbers: `a`, `b`", "--column"),
         ("a,b\nx,y\n", None, "no column of numbers", "--column"),
-        (
-            "item,count\na,1\nb,two\n",
-            "count",
-            "counts.csv:3: column `count`: `two` is no number",
-            None,
-        ),
+        ("item,count\na,1\nb,two\n", "count", "counts.csv:3: column `count`: `two` is no number", None),
         ('item,count\na,1\nb,"1,000"\n', "count", "`1,000` is no number", "separators for thousands"),
         ("item,count\na,1,2\n", None, "counts.csv:2: 3 values, but the header names 2 columns", None),
         ("count,count\n1,2\n", None, "counts.csv:1: two columns are called `count`", None),

@@ -264,10 +264,7 @@ align
 """
 
 CHANGES = {
-    "the logarithm of odds for a chance": (
-        COIN,
-        {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"},
-    ),
+    "the logarithm of odds for a chance": (COIN, {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"}),
     "a scale that no round asks for": (
         SCALED,
         {
@@ -317,10 +314,7 @@ CHANGES = {
     ),
     "a result for a variable": (
         CALLING,
-        {
-            "r_result = r_mechanism": "u = r_mechanism",
-            "r = r_result.records": "r = u.records",
-        },
+        {"r_result = r_mechanism": "u = r_mechanism", "r = r_result.records": "r = u.records"},
     ),
     "a fraction that refined noise cannot be made": (
         ONE.replace("y = 1", "y = noisy").replace("y = 0", "y = 0*eps"),

@@ -48,10 +48,7 @@ TOP = mechanism(
 
 def test_an_order_is_a_chain_and_the_others_meet_its_end_only() -> None:
     (way,) = ways(TOP, chosen(2, 0), 0, 1, 2, 3, 4)
-    assert set(way.restricted) == {
-        ((0, 1), (2, -1)),
-        *(((0, 1), (other, -1)) for other in (1, 3, 4)),
-    }
+    assert set(way.restricted) == {((0, 1), (2, -1)), *(((0, 1), (other, -1)) for other in (1, 3, 4))}
 
 
 def test_without_an_event_every_order_is_a_way() -> None:

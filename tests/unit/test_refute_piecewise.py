@@ -10,15 +10,7 @@ from flint import arb, fmpq
 
 from aligncheck.refutation.elimination import on_integers, scaled, simple
 from aligncheck.refutation.irrationals import apply
-from aligncheck.refutation.piecewise import (
-    Calculus,
-    Diverges,
-    Piece,
-    Piecewise,
-    indicator,
-    merged,
-    shifted,
-)
+from aligncheck.refutation.piecewise import Calculus, Diverges, Piece, Piecewise, indicator, merged, shifted
 
 K = Calculus()
 

@@ -44,8 +44,7 @@ def answers(*values: int | Fraction) -> dict[str, Input]:
 
 def record(tag: str, **fields: Constraint | int | bool) -> RecordPattern:
     return RecordPattern(
-        tag,
-        tuple((n, c if isinstance(c, Between | Exactly) else Exactly(c)) for n, c in fields.items()),
+        tag, tuple((n, c if isinstance(c, Between | Exactly) else Exactly(c)) for n, c in fields.items())
     )
 
 
@@ -261,18 +260,10 @@ ONE_DRAW: tuple[tuple[str, Event, float], ...] = (
     ("emit t(abs(eta) <= 1)", out(record("t", value=True)), 1 - math.exp(-1)),
     ("emit t(max(eta, 0))", out(record("t", value=0)), 0.5),
     ("emit t(max(eta, 0))", out(record("t", value=Between(F(0), F(1)))), 1 - math.exp(-1) / 2),
-    (
-        "emit t(max(eta, 0))",
-        out(record("t", value=Between(F(0), F(1)))),
-        1 - math.exp(-1) / 2,
-    ),
+    ("emit t(max(eta, 0))", out(record("t", value=Between(F(0), F(1)))), 1 - math.exp(-1) / 2),
     ("emit t(clip(eta, -1, 1))", out(record("t", value=-1)), math.exp(-1) / 2),
     ("emit t(floor(eta))", out(record("t", value=1)), (math.exp(-1) - math.exp(-2)) / 2),
-    (
-        "emit t(floor(eta))",
-        out(record("t", value=Between(F(2), F(3)))),
-        (math.exp(-2) - math.exp(-4)) / 2,
-    ),
+    ("emit t(floor(eta))", out(record("t", value=Between(F(2), F(3)))), (math.exp(-2) - math.exp(-4)) / 2),
     ("emit t(3 - 2*floor(eta))", out(record("t", value=Between(None, F(1)))), math.exp(-1) / 2),
     ("emit t(eta**2)", out(record("t", value=Between(None, F(4)))), 1 - math.exp(-2)),
     ("emit t(eta*eta < 1/4)", out(record("t", value=True)), 1 - math.exp(-0.5)),

@@ -87,9 +87,7 @@ def test_a_level_is_a_lower_bound() -> None:
 def test_only_neighbours_get_a_certificate() -> None:
     of = spec("laplace")
     far = Scenario(
-        (("Delta", Fraction(1)), ("eps", Fraction(1))),
-        (("q", (Fraction(0),)),),
-        (("q", (Fraction(2),)),),
+        (("Delta", Fraction(1)), ("eps", Fraction(1))), (("q", (Fraction(0),)),), (("q", (Fraction(2),)),)
     )
     event = CompleteOutput((RecordPattern("value", (("value", Between(None, Fraction(0))),)),))
     effort = Effort(20)

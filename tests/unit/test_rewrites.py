@@ -29,10 +29,7 @@ privacy eps
 program
 """
 
-KINDS = (
-    "  if t > 0:\n    eta ~ Lap(1/eps)\n  else:\n    {0} ~ Exp(1/eps)\n  emit done\n",
-    ("eta", "xi"),
-)
+KINDS = ("  if t > 0:\n    eta ~ Lap(1/eps)\n  else:\n    {0} ~ Exp(1/eps)\n  emit done\n", ("eta", "xi"))
 TRIED = {
     "drawn from two families": KINDS,
     "% of numbers that are not whole": ("  emit a(v = {0})\n", ("t % 2", "t - 2*floor(t/2)")),

@@ -17,12 +17,7 @@ from scipy import stats
 from aligncheck.runtime import NumericError, digits
 from aligncheck.runtime.bits import Bits, SeededBits, SystemBits, below
 from aligncheck.runtime.digits import draws, fitting, happenings
-from aligncheck.runtime.exactly import (
-    LOG2_E,
-    Geometric,
-    choice,
-    happens_within,
-)
+from aligncheck.runtime.exactly import LOG2_E, Geometric, choice, happens_within
 from aligncheck.runtime.thresholds import (
     Event,
     Power,

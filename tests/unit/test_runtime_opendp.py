@@ -22,13 +22,7 @@ from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, Mechanism, MechanismError, MissingOpenDPError, ParameterError, Result
-from aligncheck.runtime.losses import (
-    ApproximateLoss,
-    ConcentratedLoss,
-    Currency,
-    PureLoss,
-    tight_epsilon_of,
-)
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Currency, PureLoss, tight_epsilon_of
 from aligncheck.runtime.opendp import Closeness, closeness, loss, measurement, privacy_loss
 
 dp = pytest.importorskip("opendp.prelude")

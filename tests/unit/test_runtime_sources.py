@@ -92,8 +92,7 @@ def test_discrete_noise_of_both_sources(make: Make, rate: Fraction) -> None:
     both = [*(-start for start in reversed(starts)), 0, *starts]
     expected = bins(both, laplace_below(float(rate)))
     for draws in one_and_many(
-        lambda: noise.discrete_laplace(scale, step),
-        lambda count: noise.discrete_laplaces(scale, step, count),
+        lambda: noise.discrete_laplace(scale, step), lambda count: noise.discrete_laplaces(scale, step, count)
     ):
         check(places(draws, step, both), expected, FEW)
 

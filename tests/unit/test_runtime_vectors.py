@@ -107,9 +107,7 @@ def test_linear_combinations(drawn: tuple[ExactVector, Numbers, ExactVector, Num
 
 @settings(max_examples=60)
 @given(pairs())
-def test_comparisons_and_choices(
-    drawn: tuple[ExactVector, Numbers, ExactVector, Numbers, Fraction],
-) -> None:
+def test_comparisons_and_choices(drawn: tuple[ExactVector, Numbers, ExactVector, Numbers, Fraction]) -> None:
     a, x, b, y, number = drawn
     for compare in COMPARISONS:
         assert compare(a, b).tolist() == [compare(p, q) for p, q in zip(x, y, strict=True)]

@@ -50,10 +50,7 @@ HALF = Fraction(1, 2)
 
 def test_steps_make_one_number_simpler_at_a_time() -> None:
     scenario = Scenario(
-        (),
-        (("q", (Fraction(2), HALF)),),
-        (("q", (Fraction(3), HALF)),),
-        ((("eta", 0), Fraction(5)),),
+        (), (("q", (Fraction(2), HALF)),), (("q", (Fraction(3), HALF)),), ((("eta", 0), Fraction(5)),)
     )
     simpler = [step(scenario) for step in simpler_scenarios(scenario)]
     assert [dict(s.noise).get(("eta", 0)) for s in simpler[:4]] == [None, 1, 2, 4]

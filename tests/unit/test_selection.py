@@ -171,8 +171,7 @@ def test_a_selection_is_no_value_and_ends(line: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression",
-    ["max(1 for j in range(10**12))", "max(max(j*l for l in range(200)) for j in range(200))"],
+    "expression", ["max(1 for j in range(10**12))", "max(max(j*l for l in range(200)) for j in range(200))"]
 )
 def test_the_indices_of_a_set_count_as_steps(expression: str) -> None:
     assert once(f"emit r({expression})").ended == StepLimit(10_000)

@@ -212,8 +212,7 @@ def test_a_dead_worker_costs_its_item_only(how: str, ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "error"),
-    [("raise", "ValueError: two lines"), ("sys.exit", "SystemExit: 5")],
+    ("how", "error"), [("raise", "ValueError: two lines"), ("sys.exit", "SystemExit: 5")]
 )
 def test_an_exception_is_an_outcome(how: str, error: str) -> None:
     with Supervision(misbehave, [how, "a"], deadline=20, jobs=1, memory=1 << 33) as work:

@@ -7,10 +7,7 @@ from enum import Enum
 from typing import Any
 
 _COVERINGS = {"nl-cov": "true", "nl-ext": "none"}
-_WAYS = {
-    "unsat": (({}, 500), (_COVERINGS, 5_000), ({}, 5_000)),
-    "sat": (({"mbqi": "true"}, 5_000),),
-}
+_WAYS = {"unsat": (({}, 500), (_COVERINGS, 5_000), ({}, 5_000)), "sat": (({"mbqi": "true"}, 5_000),)}
 """How cvc5 is asked what should be answered so, and for how many milliseconds. By default it is quick where
 products are few; its coverings (of the solutions of polynomials) decide the others, but do not always keep to
 a limit. That something is possible for all whole numbers it finds with models of quantified formulas only.

@@ -18,13 +18,7 @@ from fractions import Fraction
 
 from aligncheck.compiler.emit.gaps import follows_from, times_set
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import (
-    names_in,
-    parts_of,
-    statements_in,
-    with_part,
-    with_parts,
-)
+from aligncheck.language.syntax.walk import names_in, parts_of, statements_in, with_part, with_parts
 
 ONE, ZERO = nodes.Number(Fraction(1)), nodes.Number(Fraction(0))
 

@@ -10,10 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.nodes import (
-    Expr,
-    Mechanism,
-)
+from aligncheck.language.syntax.nodes import Expr, Mechanism
 from aligncheck.language.syntax.walk import parts_of
 
 

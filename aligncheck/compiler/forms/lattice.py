@@ -30,11 +30,7 @@ from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, chain, con
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes, rewrite
-from aligncheck.language.syntax.nodes import (
-    Expr,
-    Mechanism,
-    Sort,
-)
+from aligncheck.language.syntax.nodes import Expr, Mechanism, Sort
 from aligncheck.language.syntax.walk import names_in, parts_of, statements_in, subexpressions, with_parts
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime.refined import common_step

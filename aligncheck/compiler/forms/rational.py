@@ -34,11 +34,7 @@ from aligncheck.language.families import Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.odds import log_odds_of
 from aligncheck.language.syntax import nodes, rewrite
-from aligncheck.language.syntax.nodes import (
-    Expr,
-    Mechanism,
-    Sort,
-)
+from aligncheck.language.syntax.nodes import Expr, Mechanism, Sort
 from aligncheck.language.syntax.walk import (
     claimed_in,
     names_in,

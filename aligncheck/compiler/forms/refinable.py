@@ -13,12 +13,7 @@ from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.nodes import (
-    LISTING,
-    LOG_SUM,
-    Expr,
-    Mechanism,
-)
+from aligncheck.language.syntax.nodes import LISTING, LOG_SUM, Expr, Mechanism
 from aligncheck.language.syntax.walk import (
     own_expressions,
     parts_of,

@@ -9,10 +9,7 @@ from fractions import Fraction
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.nodes import (
-    Expr,
-    Mechanism,
-)
+from aligncheck.language.syntax.nodes import Expr, Mechanism
 from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in, subexpressions
 
 IRRATIONAL = ("sqrt", "exp", "ln", "log2")

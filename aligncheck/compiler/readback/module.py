@@ -23,13 +23,7 @@ from aligncheck.compiler.readback.python_patterns import (
     without_docstring,
 )
 from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream
-from aligncheck.compiler.readback.statements import (
-    STEP,
-    RecordType,
-    Statements,
-    said_of_ranks,
-    variables_of,
-)
+from aligncheck.compiler.readback.statements import STEP, RecordType, Statements, said_of_ranks, variables_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
 from aligncheck.language.syntax.walk import names_in, names_set, statements_in, subexpressions

@@ -101,11 +101,7 @@ class Linker:
             if found.code == "unreadable":
                 message = f"`{use.path}` cannot be read: {found.message}"
                 raise fault(
-                    source,
-                    "unreadable-mechanism",
-                    message,
-                    use.span,
-                    help=self._near(path, use.path),
+                    source, "unreadable-mechanism", message, use.span, help=self._near(path, use.path)
                 ) from None
             line, column = error.source.position(found.primary.span.start)
             raise fault(

@@ -16,9 +16,7 @@ from aligncheck.language.families import Family, Lattice
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.nodes import (
-    Sort,
-)
+from aligncheck.language.syntax.nodes import Sort
 from aligncheck.language.syntax.walk import claimed_in, names_in, own_expressions, statements_in
 from aligncheck.language.unparse import unparse_expr
 

@@ -78,10 +78,7 @@ def _check_shape(source: Source, expr: n.Expr) -> None:
         sets += isinstance(node, n.Gather)
         if sets > MAX_SETS:
             raise fault(
-                source,
-                "too-deep",
-                f"sets of indices are nested more than {MAX_SETS} deep",
-                node.span,
+                source, "too-deep", f"sets of indices are nested more than {MAX_SETS} deep", node.span
             )
         parts = walk.parts_of(node)
         if terms > MAX_TERMS or (isinstance(node, n.Logic | n.Call) and len(parts) > MAX_TERMS):

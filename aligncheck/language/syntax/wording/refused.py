@@ -82,24 +82,9 @@ REFUSED_STATEMENTS: dict[str, tuple[str, str]] = {
 
 REFUSED_FAMILIES: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("normal", "norm", "n"), _GAUSS),
-    **dict.fromkeys(
-        (
-            "bern",
-            "flip",
-            "coin",
-            "binomial",
-            "unif",
-            "u",
-            "randint",
-            "beta",
-        ),
-        _CHOICE,
-    ),
+    **dict.fromkeys(("bern", "flip", "coin", "binomial", "unif", "u", "randint", "beta"), _CHOICE),
     **dict.fromkeys(("choice", "categorical"), _CATEGORICAL),
-    **dict.fromkeys(
-        ("gamma", "poisson"),
-        _STEEP,
-    ),
+    **dict.fromkeys(("gamma", "poisson"), _STEEP),
     **dict.fromkeys(("student", "studentt"), _TAILED),
     **dict.fromkeys(
         ("multivariatelaplace", "mvlap", "dirichlet", "multinormal", "multivariatenormal"), JOINT
