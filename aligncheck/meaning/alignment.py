@@ -16,19 +16,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.families import Moves, Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Span
-from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import (
-    gathered_in_full,
-    has_densities,
-    moved_by,
-    names_in,
-    names_set,
-    renews,
-    shifts_in,
-    signed_terms,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
@@ -91,7 +79,7 @@ class BrokenCondition:
 def run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
     """The run on D, with the callees executed. Raises `ScenarioError` and `Undecided` as `replay` does."""
     reasons = check_scenario(mechanism, scenario)
-    if has_densities(mechanism.body):
+    if walk.has_densities(mechanism.body):
         reasons = ["the mechanism draws by densities: it has no alignment to replay"]
     if reasons:
         raise ScenarioError(reasons)
@@ -277,13 +265,13 @@ class Alignment:
         self._call_noise = dict(scenario.calls)
         self._noise_names = frozenset(
             statement.name
-            for statement in statements_in(mechanism.body)
+            for statement in walk.statements_in(mechanism.body)
             if isinstance(statement, nodes.Sample)
         )
         self._on_d = {draw.key: draw for draw in run_d.draws}
         self._output = run_d.output
         self._finished = isinstance(run_d.ended, Finished)
-        gathered = gathered_in_full(mechanism.body)
+        gathered = walk.gathered_in_full(mechanism.body)
         self._gathered_on_d = {
             step.name: step.value
             for step in run_d.steps
@@ -293,7 +281,7 @@ class Alignment:
             name: origin for name, origin in machine_d.scope.origins.items() if name in gathered
         }
         self._writes = [
-            {name for inner in statements_in((statement,)) for name in names_set(inner)}
+            {name for inner in walk.statements_in((statement,)) for name in walk.names_set(inner)}
             for statement in mechanism.body
         ]
         self._gathers = {
@@ -319,10 +307,10 @@ class Alignment:
         self._open: dict[NoiseKey | int, Span] = {}
         self._not_counted: list[NoiseKey] = []
         self._cost: Number = ZERO
-        renewing = [line for line in shifts_in(mechanism.align) if renews(line)]
+        renewing = [line for line in walk.shifts_in(mechanism.align) if walk.renews(line)]
         self._renewed = {line.name for line in renewing}
-        self._exchanged = {line.name for line in renewing if line.name not in names_in(line.value)}
-        self._sampled = {s.name for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)}
+        self._exchanged = {line.name for line in renewing if line.name not in walk.names_in(line.value)}
+        self._sampled = {s.name for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Sample)}
         self._stretched: dict[NoiseKey, Number] = {}
         self._replaced: set[NoiseKey] = set()
         self._plain = True
@@ -381,7 +369,7 @@ class Alignment:
             self.not_covered[site.key] = _not_covered(on_d, site, callee)
         if on_d is None or self.not_covered[site.key] is not None:
             return execute(site, noise, self._limit)
-        if has_densities(callee.body):
+        if walk.has_densities(callee.body):
             records = execute(site, noise, self._limit)
         else:
             pair = replace(called_pair(on_d, site, callee), noise=noise.noise, calls=noise.calls)
@@ -466,7 +454,7 @@ class Alignment:
             for number, statement in enumerate(body)
             if any(
                 isinstance(inner, nodes.Sample) and (inner.name, inner.span) == (draw.name, draw.span)
-                for inner in statements_in((statement,))
+                for inner in walk.statements_in((statement,))
             )
         )
 
@@ -538,7 +526,7 @@ class Alignment:
         self._not_counted.clear()
         environment = {**on_d.environment, "alignment_cost": self._cost}
         for invariant in prime.statement.invariants:
-            if self._renewed and "alignment_cost" in names_in(invariant):
+            if self._renewed and "alignment_cost" in walk.names_in(invariant):
                 continue  # what the kernel counts is a bound there, which this run need not attain
             wrong = _broken(invariant, self._scope((environment, {}), {}, self._machine.scope))
             if wrong is not None:
@@ -556,7 +544,7 @@ class Alignment:
                         yield self._shift(item, draw)
                 case nodes.CaseSplit():
                     # A split that does not move this variable is passed over: its test may mean nothing here.
-                    if any(shift.name == draw.name for shift in shifts_in((item,))):
+                    if any(shift.name == draw.name for shift in walk.shifts_in((item,))):
                         yield from self._shifts(self._arm(item, draw), draw)
 
     def _arm(self, split: nodes.CaseSplit, draw: Draw) -> tuple[nodes.AlignItem, ...]:
@@ -608,7 +596,7 @@ class Alignment:
             reads[draw.key] = None
         else:
             del reads[draw.key]
-        if renews(line):
+        if walk.renews(line):
             self._plain &= draw.key not in self._stretched
             self._stretched[draw.key] = self._stretch(line, scope)
             self._replaced |= set() if adds_to_it else {draw.key}
@@ -626,7 +614,7 @@ class Alignment:
         """Whether a new value reads its own draw at one place, or one draw that takes its place and no other;
         and what is added to such a draw does not read it, or any.
         """
-        names = (e for e in subexpressions(line.value) if isinstance(e, nodes.Name | nodes.Index))
+        names = (e for e in walk.subexpressions(line.value) if isinstance(e, nodes.Name | nodes.Index))
         read = [e.ident if isinstance(e, nodes.Name) else e.base for e in names]
         counted = self._sampled if line.name in self._exchanged else {line.name}
         wanted = 1 if line.op == "=" else 0
@@ -636,8 +624,8 @@ class Alignment:
         """ln |r| where the draw is divided by r, which is what its Jacobian costs; 0 where another draw takes
         its place.
         """
-        own = moved_by(line)
-        for term, _ in signed_terms(line.value):
+        own = walk.moved_by(line)
+        for term, _ in walk.signed_terms(line.value):
             match term:
                 case nodes.Binary(op="/", left=left, right=by) if left == own:
                     return self._ln(number_of(by, scope))

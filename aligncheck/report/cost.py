@@ -12,17 +12,8 @@ from aligncheck.kernel.answer import Part
 from aligncheck.language.internal import InternalError
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Span
-from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    moved_by,
-    parts_of,
-    renews,
-    signed_terms,
-    statements_in,
-    with_parts,
-)
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.report.numbers import listed
 from aligncheck.search.witness.line_costs import half_square, product, repeated
@@ -89,12 +80,12 @@ _NEARLY = Fraction(99, 100)
 def _parts(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> Iterator[CostPart]:
     """More than one for a draw that is exchanged or divided: see `_renewed`."""
     lines = [found for found in _lines(mechanism.align) if found[0].name == part.name]
-    coin = next((s for s in statements_in(mechanism.body) if s.span == part.place), None)
+    coin = next((s for s in walk.statements_in(mechanism.body) if s.span == part.place), None)
     if isinstance(coin, nodes.Sample) and coin.family.coin:
         name = part.name if coin.index is None else f"{part.name}[{unparse_expr(coin.index)}]"
         yield CostPart(name, EXACT, "", "where its side has another chance on D'", part.place)
-    elif part.amount is None and any(renews(line) for line, _ in lines):
-        draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
+    elif part.amount is None and any(walk.renews(line) for line, _ in lines):
+        draws = [s for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Sample)]
         scale = next(s.args[0] for s in draws if s.name == part.name)
         for line, tests in lines:
             yield from _renewed(mechanism, line, tests, scale, whole)
@@ -112,9 +103,9 @@ def _renewed(
     """Theorem 4 of the VLDB paper, ln(a/b): what dividing costs is -ln b, and what is added is in ln a. See
     section 13 of docs/kernel.md, and `Aligner.charged`.
     """
-    own, paid = moved_by(line), _paid(mechanism, line, tests)
+    own, paid = walk.moved_by(line), _paid(mechanism, line, tests)
     rest: nodes.Expr | None = None
-    for term, plus in signed_terms(line.value):
+    for term, plus in walk.signed_terms(line.value):
         if line.op == "=" and plus and term == own:
             continue
         divisor = _divisor(term, own) if line.op == "=" and plus else None
@@ -147,7 +138,7 @@ def _is_draw(mechanism: nodes.Mechanism, term: nodes.Expr) -> bool:
     if not isinstance(term, nodes.Name | nodes.Index):
         return False
     name = term.ident if isinstance(term, nodes.Name) else term.base
-    return any(isinstance(s, nodes.Sample) and s.name == name for s in statements_in(mechanism.body))
+    return any(isinstance(s, nodes.Sample) and s.name == name for s in walk.statements_in(mechanism.body))
 
 
 def _part(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> CostPart:
@@ -156,7 +147,7 @@ def _part(mechanism: nodes.Mechanism, part: Part, whole: nodes.Expr) -> CostPart
         shift, tests = line
         name = part.name if shift.index is None else f"{part.name}[{unparse_expr(shift.index)}]"
         return CostPart(name, *_amount(whole, part.amount), _paid(mechanism, shift, tests), part.place)
-    for stmt in statements_in(mechanism.body):
+    for stmt in walk.statements_in(mechanism.body):
         if stmt.span == part.place and isinstance(stmt, nodes.Invoke):
             amount = _amount(whole, _price(mechanism, stmt, part.amount))
             times = "per call" if _inside(mechanism, stmt, nodes.For, nodes.While) else "once"
@@ -181,7 +172,7 @@ def _price(mechanism: nodes.Mechanism, call: nodes.Invoke, amount: nodes.Expr | 
         return repeated(_given(mechanism, call, amount), call.rounds)
     use = next(use for use in mechanism.uses if use.name == call.mechanism)
     claim = contract_of(use).mechanism.claim
-    claimed = _given(mechanism, call, claimed_in(claim)[-1 if isinstance(claim, nodes.Pure) else 0])
+    claimed = _given(mechanism, call, walk.claimed_in(claim)[-1 if isinstance(claim, nodes.Pure) else 0])
     return half_square(repeated(claimed, call.rounds))
 
 
@@ -194,7 +185,7 @@ def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) ->
     def put(e: nodes.Expr) -> nodes.Expr:
         if isinstance(e, nodes.Name) and e.ident in inputs:
             return values.get(e.ident, e)
-        return with_parts(e, tuple(put(p) for p in parts_of(e)))
+        return walk.with_parts(e, tuple(put(p) for p in walk.parts_of(e)))
 
     return product((put(claim), 1))
 
@@ -220,7 +211,9 @@ def _paid(mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...])
     """When a line is on: as its guard says; else as often as there is such a draw."""
     if line.guard is not None:
         return " ".join((*tests, f"when `{unparse_expr(line.guard)}`"))
-    draws = [s for s in statements_in(mechanism.body) if isinstance(s, nodes.Sample) and s.name == line.name]
+    draws = [
+        s for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Sample) and s.name == line.name
+    ]
     if any(s.index is not None for s in draws):
         return " ".join((*tests, "per draw"))
     branch = any(_inside(mechanism, s, nodes.If, nodes.For, nodes.While) for s in draws)
@@ -229,8 +222,8 @@ def _paid(mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...])
 
 def _inside(mechanism: nodes.Mechanism, stmt: nodes.Stmt, *kinds: type[nodes.Stmt]) -> bool:
     """Whether a statement stands in another one of some kinds."""
-    around = [s for s in statements_in(mechanism.body) if isinstance(s, kinds)]
-    return any(inner is stmt for s in around for inner in statements_in((s,)) if inner is not s)
+    around = [s for s in walk.statements_in(mechanism.body) if isinstance(s, kinds)]
+    return any(inner is stmt for s in around for inner in walk.statements_in((s,)) if inner is not s)
 
 
 def invariants_of(verified: Verified) -> tuple[str, ...]:

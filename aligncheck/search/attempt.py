@@ -19,33 +19,8 @@ from aligncheck.language.conditions import Condition, condition_named
 from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
 from aligncheck.language.families import Moves, Slope
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.nodes import (
-    NOWHERE,
-    Binary,
-    Call,
-    Expr,
-    For,
-    Gather,
-    Index,
-    Invoke,
-    Mechanism,
-    Name,
-    Number,
-    OutField,
-    OverQueries,
-    Pure,
-    Queries,
-    Sample,
-    Sort,
-)
-from aligncheck.language.syntax.walk import (
-    expressions_in,
-    has_densities,
-    names_in,
-    rounds_of,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
@@ -75,7 +50,7 @@ class Attempt:
     is how many times the usual effort is made. `witness` is the last one that was tried.
     """
 
-    mechanism: Mechanism
+    mechanism: n.Mechanism
     source: Source
     effort: Effort
     early: bool = False
@@ -188,10 +163,10 @@ class Attempt:
 
         times: Fraction | None = None
         if isinstance(found, Exceeding):
-            failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], NOWHERE
+            failing, message, at = found.example.scenario, _TOO_DIFFERENT[found.condition], n.NOWHERE
             if answer is not None and condition_named(answer.condition) is found.condition:
                 at = answer.place
-            if at == NOWHERE:
+            if at == n.NOWHERE:
                 at = self.mechanism.privacy.span
         else:
             failing, message, at = found.counterexample.scenario, found.message, found.span
@@ -228,7 +203,7 @@ class Attempt:
             self.mechanism,
             condition,
             answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
-            Label(answer.place if answer.place != NOWHERE else self.mechanism.span),
+            Label(answer.place if answer.place != n.NOWHERE else self.mechanism.span),
             _reports(answer, None, answer.place),
             _invariants(self.witness),
             help=advice[0] if advice else self._unknown_help(condition, answer.place, answer.reason),
@@ -236,7 +211,7 @@ class Attempt:
 
     @property
     def _by_densities(self) -> bool:
-        return has_densities(self.mechanism.body)
+        return walk.has_densities(self.mechanism.body)
 
     def _unknown_help(self, condition: Condition | None, at: Span, reason: str) -> str:
         """What may help, where nothing is known to be wrong."""
@@ -266,7 +241,7 @@ class Attempt:
 # --- refusals ---------------------------------------------------------------------------------------------
 
 
-def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Effort | None) -> Verdict:
+def not_shown(mechanism: n.Mechanism, source: Source, answer: Rejected, budget: Effort | None) -> Verdict:
     """The verdict on a claim in δ or ρ: what a few runs violate, if it is what the kernel stopped at; else
     the kernel's own reason. Runs are looked at with a `budget` only. Costs, which are means there, are asked
     of no run.
@@ -284,18 +259,18 @@ def not_shown(mechanism: Mechanism, source: Source, answer: Rejected, budget: Ef
         mechanism,
         condition,
         answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
-        Label(answer.place if answer.place != NOWHERE else mechanism.span),
+        Label(answer.place if answer.place != n.NOWHERE else mechanism.span),
         _reports(answer, None, answer.place),
         help=rewrite_for(answer.reason) or conversion_help(mechanism, answer.reason),
     )
 
 
-def refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
+def refuse_contradiction(mechanism: n.Mechanism, source: Source) -> None:
     """Raises SpecError for `where` clauses that no inputs satisfy (rule 2)."""
     first, *others = contradiction(mechanism) or (None,)
     if first is not None:
         what = "the other clause" if len(others) == 1 else f"the {len(others)} other clauses"
-        moved = [i.sensitivity.span for i in mechanism.inputs if isinstance(i, Queries) and i.sensitivity]
+        moved = [i.sensitivity.span for i in mechanism.inputs if isinstance(i, n.Queries) and i.sensitivity]
         advice = "widen one of these ranges" if others else "widen this range"
         if not others and first in moved:
             advice = "a sensitivity says how far an answer may move: it is 0 or more"
@@ -312,7 +287,7 @@ def refuse_contradiction(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def _refuse_bad_clause(mechanism: Mechanism, source: Source) -> None:
+def _refuse_bad_clause(mechanism: n.Mechanism, source: Source) -> None:
     """A sensitivity that may be negative, a step that may be 0, a range that may be empty: not decided is
     refused too.
     """
@@ -330,7 +305,7 @@ def _refuse_bad_clause(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def refuse_default(mechanism: Mechanism, source: Source) -> None:
+def refuse_default(mechanism: n.Mechanism, source: Source) -> None:
     """Raises SpecError for a default that its own `where` clause does not allow."""
     found = misplaced(mechanism)
     if found is not None:
@@ -349,7 +324,7 @@ def refuse_default(mechanism: Mechanism, source: Source) -> None:
         )
 
 
-def too_many_paths(mechanism: Mechanism, source: Source, error: Exception) -> SpecError:
+def too_many_paths(mechanism: n.Mechanism, source: Source, error: Exception) -> SpecError:
     """The error for a program with more paths than its argument."""
     return SpecError(
         source,
@@ -366,11 +341,11 @@ def too_many_paths(mechanism: Mechanism, source: Source, error: Exception) -> Sp
 # --- not accepted -----------------------------------------------------------------------------------------
 
 
-def _support_help(mechanism: Mechanism) -> str:
+def _support_help(mechanism: n.Mechanism) -> str:
     """What may be done about a moved draw that leaves its support, by the kinds of noise there are."""
-    families = [each.family for each in statements_in(mechanism.body) if isinstance(each, Sample)]
+    families = [each.family for each in walk.statements_in(mechanism.body) if isinstance(each, n.Sample)]
     coins, families = ([f for f in families if f.coin is each] for each in (True, False))
-    lists = [item for item in mechanism.inputs if isinstance(item, Queries)]
+    lists = [item for item in mechanism.inputs if isinstance(item, n.Queries)]
     ways = {each.row.moves: each.value for each in families}
     one_sided = any(each.one_sided and each.row.moves is Moves.BOTH for each in families)
     advice = ["move one-sided noise up only"] if one_sided else []
@@ -379,7 +354,7 @@ def _support_help(mechanism: Mechanism) -> str:
             "a coin is 0 or 1: turn it over (`b = 1 - b`), or let its chance follow the answer; noise "
             "that is added to a number is `Lap(scale)`"
         )
-    if isinstance(mechanism.claim, Pure) and any(each.row.slope is Slope.SIGMA for each in families):
+    if isinstance(mechanism.claim, n.Pure) and any(each.row.slope is Slope.SIGMA for each in families):
         advice.append(
             "a move of Gaussian noise costs ρ, and no ε: claim `privacy 1/(2*sigma**2) zcdp`, or draw "
             "`Lap(scale)`"
@@ -390,40 +365,42 @@ def _support_help(mechanism: Mechanism) -> str:
         advice.append("move noise on a lattice by multiples of its step")
         steps = dict.fromkeys(
             unparse_expr(each.args[-1])
-            for each in statements_in(mechanism.body)
-            if isinstance(each, Sample) and each.family.stepped and each.args[-1] != Number(Fraction(1))
+            for each in walk.statements_in(mechanism.body)
+            if isinstance(each, n.Sample) and each.family.stepped and each.args[-1] != n.Number(Fraction(1))
         )
-        if steps and any(item.sort is Sort.INT for item in lists):
+        if steps and any(item.sort is n.Sort.INT for item in lists):
             given = ", ".join(f"`{step}`" for step in steps)
             advice.append(
                 f"the step here is {given}, and `int` answers move by any whole number: leave the step "
                 "out, which is 1 then"
             )
-        if any(item.sort is Sort.REAL and item.lattice is None for item in lists):
+        if any(item.sort is n.Sort.REAL and item.lattice is None for item in lists):
             advice.append("declare answers that are such multiples so: `int queries`, or `lattice STEP`")
     return "; ".join(advice) or "move noise within its support"
 
 
-def _defined_help(mechanism: Mechanism, at: Span) -> str:
+def _defined_help(mechanism: n.Mechanism, at: Span) -> str:
     """How what has no value is excluded, by what stands at the place."""
-    expr = next((each for each in expressions_in(mechanism) if each.span == at), None)
-    if isinstance(expr, Name) and any(
+    expr = next((each for each in walk.expressions_in(mechanism) if each.span == at), None)
+    if isinstance(expr, n.Name) and any(
         line.span.start <= at.start < line.span.end for line in mechanism.align
     ):
         return (
             "a line reads what has a value where its draw is made: inputs (`q[i]`), earlier draws, and what "
             "is released (`out[i]`)"
         )
-    if isinstance(expr, OutField):
+    if isinstance(expr, n.OutField):
         part = f"{expr.of}[{unparse_expr(expr.index)}] is TAG and …"
         first = f"emit a record with `{expr.field}` in every branch, or " if expr.of == "out" else ""
         return f"{first}test first that such a record is there: `{part}`"
-    if isinstance(expr, Call) and expr.function in ("sqrt", "ln", "log2"):
+    if isinstance(expr, n.Call) and expr.function in ("sqrt", "ln", "log2"):
         least = "0" if expr.function == "sqrt" else "1"
         shown = f"{expr.function}(max({unparse_expr(expr.args[0])}, {least}))"
         return f"write `{shown}`, or exclude the others by `where`, `range [low, high]` or an `if` before it"
-    if isinstance(expr, Index):
-        draws = [s for s in statements_in(mechanism.body) if isinstance(s, Sample) and s.name == expr.base]
+    if isinstance(expr, n.Index):
+        draws = [
+            s for s in walk.statements_in(mechanism.body) if isinstance(s, n.Sample) and s.name == expr.base
+        ]
         if draws and draws[0].index is not None:
             drawn = f"{expr.base}[{unparse_expr(draws[0].index)}]"
             return f"what is drawn is `{drawn}`: read that one, or draw `{unparse_expr(expr)}`"
@@ -432,13 +409,13 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
             return entry
         indices = "an index is from 0 up, and less than the number of entries"
         return f"{indices}: exclude others by a `where` clause, or by an `if` before it"
-    if isinstance(expr, Gather):
+    if isinstance(expr, n.Gather):
         return (
             "there has to be an index: declare that the list is long enough (`q : queries, … where "
             "len(q) >= 1`), and let no `where` of the set leave out all"
         )
-    divisor = expr.right if isinstance(expr, Binary) and expr.op in ("/", "%") else None
-    if isinstance(divisor, Number):
+    divisor = expr.right if isinstance(expr, n.Binary) and expr.op in ("/", "%") else None
+    if isinstance(divisor, n.Number):
         return "no number can be divided by 0: write what was meant in place of the divisor"
     return (
         "exclude it by `range [low, high]` where private answers are declared, by `where` for parameters, or "
@@ -446,23 +423,23 @@ def _defined_help(mechanism: Mechanism, at: Span) -> str:
     )
 
 
-def _entry_of_round(mechanism: Mechanism, expr: Index, at: Span) -> str | None:
+def _entry_of_round(mechanism: n.Mechanism, expr: n.Index, at: Span) -> str | None:
     """How the entry of the round is read, inside a loop over a list, for who reads another one."""
-    for loop in statements_in(mechanism.body):
-        if not isinstance(loop, For):
+    for loop in walk.statements_in(mechanism.body):
+        if not isinstance(loop, n.For):
             continue
-        if not any(s.span.start <= at.start < s.span.end for s in statements_in(loop.body)):
+        if not any(s.span.start <= at.start < s.span.end for s in walk.statements_in(loop.body)):
             continue
-        if isinstance(loop.over, OverQueries) and loop.over.base == expr.base and loop.index is not None:
+        if isinstance(loop.over, n.OverQueries) and loop.over.base == expr.base and loop.index is not None:
             others = "entries are counted from 0, and none stands before the first"
-            if names_in(expr.index):
+            if walk.names_in(expr.index):
                 test = f"0 <= {unparse_expr(expr.index)} and {unparse_expr(expr.index)} < len({expr.base})"
                 others = f"others are read under `if {test}:` only"
             return f"write `{expr.base}[{loop.index}]` for the entry of this round; {others}"
     return None
 
 
-def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
+def _help(condition: Condition | None, mechanism: n.Mechanism, at: Span) -> str:
     match condition:
         case Condition.TERMINATES:
             return (
@@ -476,8 +453,8 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
                 "index the draw by what no other round has: the loop's own index, or one name for each draw"
             )
         case Condition.SCALES if any(
-            isinstance(s, Sample) and s.span == at and s.family.row.slope is not Slope.SCALE
-            for s in statements_in(mechanism.body)
+            isinstance(s, n.Sample) and s.span == at and s.family.row.slope is not Slope.SCALE
+            for s in walk.statements_in(mechanism.body)
         ):
             return (
                 "`Geo(p)` takes a probability, above 0 and below 1: noise with the scale s is "
@@ -524,10 +501,10 @@ def _help(condition: Condition | None, mechanism: Mechanism, at: Span) -> str:
             return "write it in another way; `aligncheck explain` lists the conditions of a proof"
 
 
-def _ends_rounds(mechanism: Mechanism, at: Span) -> bool:
+def _ends_rounds(mechanism: n.Mechanism, at: Span) -> bool:
     """Whether a place is one of what ends the rounds of a repeated call."""
-    calls = (s for s in statements_in(mechanism.body) if isinstance(s, Invoke))
-    return any(e.span == at for s in calls for e in rounds_of(s.rounds))
+    calls = (s for s in walk.statements_in(mechanism.body) if isinstance(s, n.Invoke))
+    return any(e.span == at for s in calls for e in walk.rounds_of(s.rounds))
 
 
 _DENSITY_HELP = (
@@ -585,12 +562,12 @@ def _invariants(witness: Witness | None) -> tuple[str, ...]:
         f"loop {number}: {unparse_expr(line)}"
         for number, loop in enumerate(loops, 1)
         for line in sorted((*loop.invariants, *loop.early), key=_rank)
-        if not any(x.startswith(("$drawn_", "$dense_")) for x in names_in(line))
+        if not any(x.startswith(("$drawn_", "$dense_")) for x in walk.names_in(line))
     )
 
 
-def _rank(line: Expr) -> int:
+def _rank(line: n.Expr) -> int:
     """Costs, then distances, then the rest."""
-    if "alignment_cost" in names_in(line):
+    if "alignment_cost" in walk.names_in(line):
         return 0
-    return 1 if any(isinstance(e, Name | Index) and e.primed for e in subexpressions(line)) else 2
+    return 1 if any(isinstance(e, n.Name | n.Index) and e.primed for e in walk.subexpressions(line)) else 2

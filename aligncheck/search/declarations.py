@@ -21,18 +21,8 @@ from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.terms import Term, both, either, floor, implies, real, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.nodes import (
-    Expr,
-    Input,
-    Logic,
-    Mechanism,
-    Name,
-    Parameter,
-    Queries,
-    Sort,
-    Unary,
-)
 from aligncheck.language.syntax.walk import names_in
 from aligncheck.search.failing.near import Near
 from aligncheck.search.witness.sorting import with_sorts
@@ -52,11 +42,11 @@ class Declarations(Kernel):
 class Clauses(Declarations):
     """The same of D and of D' alone."""
 
-    def _bounded_together(self, group: Queries, path: Path, squares: bool) -> None:
+    def _bounded_together(self, group: n.Queries, path: Path, squares: bool) -> None:
         """Nothing is assumed of both."""
 
 
-def _declared(mechanism: Mechanism, kind: type[Declarations] = Declarations) -> tuple[Declarations, Path]:
+def _declared(mechanism: n.Mechanism, kind: type[Declarations] = Declarations) -> tuple[Declarations, Path]:
     """Raises Reject for what has no terms."""
     bare = replace(mechanism, body=(), align=(), uses=())
     kernel = kind(well_formed(bare), with_sorts(bare, Witness()), Decider(), Symbols())
@@ -65,7 +55,7 @@ def _declared(mechanism: Mechanism, kind: type[Declarations] = Declarations) -> 
     return kernel, path
 
 
-def satisfiable(mechanism: Mechanism) -> bool | None:
+def satisfiable(mechanism: n.Mechanism) -> bool | None:
     """Whether the declarations can be met: parameters, lengths, and one entry of every list on D and on D';
     None if that was not decided.
 
@@ -102,7 +92,7 @@ def _met(formulas: list[Term]) -> bool | None:
     return None if answer == z3.unknown else bool(answer == z3.sat)
 
 
-def contradiction(mechanism: Mechanism) -> tuple[Span, ...]:
+def contradiction(mechanism: n.Mechanism) -> tuple[Span, ...]:
     """The places of clauses that cannot be met together (rule 2), so few that without any one of them the
     rest can; none if no contradiction is known. Where the solver does not decide, a clause is marked as well.
     """
@@ -117,7 +107,7 @@ def contradiction(mechanism: Mechanism) -> tuple[Span, ...]:
     return tuple(found or _impossible(mechanism)) or (mechanism.span,)
 
 
-def senseless(mechanism: Mechanism) -> tuple[str, Span] | None:
+def senseless(mechanism: n.Mechanism) -> tuple[str, Span] | None:
     """What a clause of the inputs demands and not all parameters give: a sensitivity that is not negative, a
     positive step of a lattice, a range that is not empty. What is not decided counts as not given.
 
@@ -130,8 +120,8 @@ def senseless(mechanism: Mechanism) -> tuple[str, Span] | None:
     facts = [f for f in path.facts if kernel.public_only(f.formula)]
     try:
         for group in mechanism.inputs:
-            for name in group.names if isinstance(group, Queries) else ():
-                if isinstance(group, Queries):
+            for name in group.names if isinstance(group, n.Queries) else ():
+                if isinstance(group, n.Queries):
                     for goal, text, span in _sensible(kernel, path, group, name):
                         if kernel.decider.follows(facts, goal, text) is None:
                             return text, span
@@ -141,20 +131,20 @@ def senseless(mechanism: Mechanism) -> tuple[str, Span] | None:
 
 
 def _sensible(
-    kernel: Declarations, path: Path, group: Queries, name: str
+    kernel: Declarations, path: Path, group: n.Queries, name: str
 ) -> Iterator[tuple[Term, str, Span]]:
     """What the clauses of a group have to be, at any entry if they speak of entries."""
     i = kernel.symbols.zero if name in kernel.single else kernel.index("i")
     inside = both(i >= 0, i < kernel.lengths[name])
     scope = kernel.scope(Mode.CLAUSE, path, group.span).binding(INDEX, i, name not in kernel.single)
 
-    def where(goal: Term, *clauses: Expr) -> Term:
+    def where(goal: Term, *clauses: n.Expr) -> Term:
         return implies(inside, goal) if any(INDEX in names_in(e) for e in clauses) else goal
 
     if group.sensitivity is not None:
         least = real(kernel.number(group.sensitivity, scope)) >= 0
         yield where(least, group.sensitivity), "the sensitivity is never negative", group.sensitivity.span
-    step = kernel.symbols.ctx.rational(1) if group.sort is Sort.INT else None
+    step = kernel.symbols.ctx.rational(1) if group.sort is n.Sort.INT else None
     if group.lattice is not None:
         step = real(kernel.number(group.lattice, scope))
         yield where(step > 0, group.lattice), "the lattice's step is positive", group.lattice.span
@@ -170,28 +160,28 @@ def _sensible(
         yield where(holds, *group.range), f"the range holds {what}", span
 
 
-def _impossible(mechanism: Mechanism) -> list[Span]:
+def _impossible(mechanism: n.Mechanism) -> list[Span]:
     """The inputs whose adjacency alone cannot be met: one answer cannot be moved to another."""
     alone = [(item, _with_clauses(replace(mechanism, inputs=(item,)), [])) for item in mechanism.inputs]
     return [item.span for item, declared in alone if satisfiable(declared) is False]
 
 
-def _clauses(item: Input) -> list[Expr]:
+def _clauses(item: n.Input) -> list[n.Expr]:
     """What an input declares, in parts that can be left out; a range stands for both of its ends."""
     found = _conjuncts(item.where)
-    if isinstance(item, Queries):
+    if isinstance(item, n.Queries):
         found += [e for e in (item.sensitivity, item.lattice) if e is not None]
         found += [item.range[0]] if item.range is not None else []
     return found
 
 
-def _conjuncts(where: Expr | None) -> list[Expr]:
-    if isinstance(where, Logic) and where.op == "and":
+def _conjuncts(where: n.Expr | None) -> list[n.Expr]:
+    if isinstance(where, n.Logic) and where.op == "and":
         return [part for arg in where.args for part in _conjuncts(arg)]
     return [] if where is None else [where]
 
 
-def _places(item: Input, kept: list[Expr]) -> Iterator[Span]:
+def _places(item: n.Input, kept: list[n.Expr]) -> Iterator[Span]:
     """Where those of an input's clauses stand that are kept; a `where` of which all is kept is one place."""
     here = [clause for clause in _clauses(item) if _among(clause, kept)]
     parts = _conjuncts(item.where)
@@ -199,19 +189,19 @@ def _places(item: Input, kept: list[Expr]) -> Iterator[Span]:
         yield item.where.span
         here = [clause for clause in here if not _among(clause, parts)]
     for clause in here:
-        ends = item.range if isinstance(item, Queries) else None
+        ends = item.range if isinstance(item, n.Queries) else None
         yield clause.span.to(ends[1].span) if ends is not None and clause is ends[0] else clause.span
 
 
-def _with_clauses(mechanism: Mechanism, kept: list[Expr]) -> Mechanism:
+def _with_clauses(mechanism: n.Mechanism, kept: list[n.Expr]) -> n.Mechanism:
     """The mechanism with these clauses only. A sensitivity that is left out may be any number."""
-    inputs: list[Input] = [Parameter(_ANY_NUMBER, Sort.REAL, None, span=mechanism.span)]
+    inputs: list[n.Input] = [n.Parameter(_ANY_NUMBER, n.Sort.REAL, None, span=mechanism.span)]
     for item in mechanism.inputs:
         parts = tuple(part for part in _conjuncts(item.where) if _among(part, kept))
-        where = None if not parts else parts[0] if len(parts) == 1 else Logic("and", parts)
-        if isinstance(item, Queries):
+        where = None if not parts else parts[0] if len(parts) == 1 else n.Logic("and", parts)
+        if isinstance(item, n.Queries):
             if item.sensitivity is not None and not _among(item.sensitivity, kept):
-                item = replace(item, sensitivity=Name(_ANY_NUMBER))
+                item = replace(item, sensitivity=n.Name(_ANY_NUMBER))
             if item.lattice is not None and not _among(item.lattice, kept):
                 item = replace(item, lattice=None)
             if item.range is not None and not _among(item.range[0], kept):
@@ -220,14 +210,14 @@ def _with_clauses(mechanism: Mechanism, kept: list[Expr]) -> Mechanism:
     return replace(mechanism, inputs=tuple(inputs))
 
 
-def _among(clause: Expr, clauses: list[Expr]) -> bool:
+def _among(clause: n.Expr, clauses: list[n.Expr]) -> bool:
     return any(clause is other for other in clauses)
 
 
 # --- defaults -------------------------------------------------------------------------------------------
 
 
-def misplaced(mechanism: Mechanism) -> tuple[Parameter, bool] | None:
+def misplaced(mechanism: n.Mechanism) -> tuple[n.Parameter, bool] | None:
     """The first parameter whose default is known to break its own `where` clause, and whether it does for all
     values of the others; None if none is known to.
 
@@ -237,36 +227,38 @@ def misplaced(mechanism: Mechanism) -> tuple[Parameter, bool] | None:
     defaults = {
         item.name: item.default
         for item in mechanism.inputs
-        if isinstance(item, Parameter) and item.default is not None
+        if isinstance(item, n.Parameter) and item.default is not None
     }
 
-    def allowed(clause: Expr | None) -> bool | None:
+    def allowed(clause: n.Expr | None) -> bool | None:
         return satisfiable(_with(mechanism, defaults, clause))
 
     for item in mechanism.inputs:
-        if not isinstance(item, Parameter) or item.default is None or item.where is None:
+        if not isinstance(item, n.Parameter) or item.default is None or item.where is None:
             continue
         if allowed(item.where) is False:
             if allowed(None) is not False:
                 return item, True
         elif names_in(item.where) == {item.name}:
-            broken = Unary("not", item.where, span=item.where.span)
+            broken = n.Unary("not", item.where, span=item.where.span)
             if allowed(broken) is True:
                 return item, False
     return None
 
 
-def _with(mechanism: Mechanism, defaults: Mapping[str, Expr], clause: Expr | None) -> Mechanism:
+def _with(mechanism: n.Mechanism, defaults: Mapping[str, n.Expr], clause: n.Expr | None) -> n.Mechanism:
     """The mechanism where all parameters that have a default have it, with one clause more about them."""
 
-    def given(e: Expr) -> Expr:
-        return defaults.get(e.ident, e) if isinstance(e, Name) else e
+    def given(e: n.Expr) -> n.Expr:
+        return defaults.get(e.ident, e) if isinstance(e, n.Name) else e
 
     kept = [
         rewrite.declaration(item, lambda e: rewrite.bottom_up(e, given))
         for item in mechanism.inputs
-        if not (isinstance(item, Parameter) and item.name in defaults)
+        if not (isinstance(item, n.Parameter) and item.name in defaults)
     ]
     if clause is not None:
-        kept.append(Parameter(_ANY_NUMBER, Sort.REAL, rewrite.bottom_up(clause, given), span=mechanism.span))
+        kept.append(
+            n.Parameter(_ANY_NUMBER, n.Sort.REAL, rewrite.bottom_up(clause, given), span=mechanism.span)
+        )
     return replace(mechanism, inputs=tuple(kept))

@@ -12,22 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aligncheck.statistical.output_events import (
-    Average,
-    Condition,
-    Count,
-    Difference,
-    Distance,
-    Entry,
-    Feature,
-    Greatest,
-    Last,
-    Least,
-    Length,
-    WholeOutput,
-    Within,
-    feature_values,
-)
+from aligncheck.statistical import output_events
 from aligncheck.statistical.outputs import ABSENT, NUMBER, Numbers, Outputs
 
 Cells: TypeAlias = NDArray[np.intp]
@@ -75,7 +60,7 @@ class Column:
 
     cells: tuple[Cells, Cells]
     size: int
-    condition: Callable[[int, int], Condition]
+    condition: Callable[[int, int], output_events.Condition]
     ordered: bool
     few: bool
     crossed: bool
@@ -96,17 +81,22 @@ def columns_of(first: Outputs, second: Outputs, *, singles: bool = False) -> lis
     for feature in _discrete_features(both):
         columns += _column(feature, both, crossed=False)
     numeric = list(_numeric_features(both))
-    entries = sum(isinstance(feature, Entry) for feature in numeric)
+    entries = sum(isinstance(feature, output_events.Entry) for feature in numeric)
     for feature in numeric:
         columns += _column(
-            feature, both, crossed=entries <= _FEW_PLACES or not isinstance(feature, Entry | Difference)
+            feature,
+            both,
+            crossed=entries <= _FEW_PLACES
+            or not isinstance(feature, output_events.Entry | output_events.Difference),
         )
     return columns
 
 
-def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -> Iterator[Column]:
+def _column(
+    feature: output_events.Feature, both: tuple[Outputs, Outputs], *, crossed: bool
+) -> Iterator[Column]:
     """The feature's column, if the feature takes more than one value."""
-    values = (feature_values(feature, both[0]), feature_values(feature, both[1]))
+    values = (output_events.feature_values(feature, both[0]), output_events.feature_values(feature, both[1]))
     there = [~np.isnan(x) for x in values]
     some = np.concatenate([x[:_PREVIEW][t[:_PREVIEW]] for x, t in zip(values, there, strict=True)])
     if not len(some):
@@ -136,8 +126,8 @@ def _column(feature: Feature, both: tuple[Outputs, Outputs], *, crossed: bool) -
     if few:
         lows, highs = [-math.inf, *lows[1:]], [*highs[:-1], math.inf]
 
-    def condition(start: int, stop: int) -> Condition:
-        return Within(feature, lows[start], highs[stop - 1])
+    def condition(start: int, stop: int) -> output_events.Condition:
+        return output_events.Within(feature, lows[start], highs[stop - 1])
 
     yield Column((cells[0], cells[1]), len(lows), condition, ordered=True, few=few, crossed=crossed)
 
@@ -199,7 +189,7 @@ def _rounded(value: float, width: float) -> float:
 # --- features -----------------------------------------------------------------------------------------------
 
 
-def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
+def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[output_events.Feature]:
     """Case 3: each entry, differences (of any two if they are few, else of neighbours), and the average,
     least, greatest and last of several.
     """
@@ -207,16 +197,17 @@ def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
         return
     width = min(max(outputs.width for outputs in both), _MOST_PLACES)
     places = [place for place in range(width) if any(_has_number(outputs, place) for outputs in both)]
-    yield from (Entry(place) for place in places)
+    yield from (output_events.Entry(place) for place in places)
     few = len(places) <= _FEW_PLACES  # labels may stand between numbers: neighbours are numbers
     yield from starmap(
-        Difference, combinations(places, 2) if few else pairwise(places[: _MOST_DIFFERENCES + 1])
+        output_events.Difference,
+        combinations(places, 2) if few else pairwise(places[: _MOST_DIFFERENCES + 1]),
     )
     if len(places) > 1:
         if max(_numbers_of_one_run(outputs) for outputs in both) > 1:
-            yield from (Average(), Least(), Greatest())
+            yield from (output_events.Average(), output_events.Least(), output_events.Greatest())
         if any(outputs.codes is not None for outputs in both):
-            yield Last()
+            yield output_events.Last()
 
 
 def _has_number(outputs: Outputs, place: int) -> bool:
@@ -232,16 +223,16 @@ def _numbers_of_one_run(outputs: Outputs) -> int:
     return int((~np.isnan(outputs.numbers[:_PREVIEW])).sum(axis=1).max())
 
 
-def _discrete_features(both: tuple[Outputs, Outputs]) -> Iterator[Feature]:
+def _discrete_features(both: tuple[Outputs, Outputs]) -> Iterator[output_events.Feature]:
     """Cases 1 and 2: lengths, counts of categories, distances to frequent outputs."""
     labels = tuple(dict.fromkeys((*both[0].labels, *both[1].labels)))
     ragged = any(outputs.codes is not None and bool((outputs.codes == ABSENT).any()) for outputs in both)
     if ragged or both[0].width != both[1].width:
-        yield Length()
-    yield from (Count(label) for label in labels[:_MOST_CATEGORIES])
+        yield output_events.Length()
+    yield from (output_events.Count(label) for label in labels[:_MOST_CATEGORIES])
     if labels and max(outputs.width for outputs in both) > 1:
         references = (*map(_most_frequent, both), _favoured(*both), _favoured(*reversed(both)))
-        yield from (Distance(reference) for reference in dict.fromkeys(references))
+        yield from (output_events.Distance(reference) for reference in dict.fromkeys(references))
 
 
 def _favoured(first: Outputs, second: Outputs) -> tuple[str | None, ...]:
@@ -295,10 +286,10 @@ def _whole_outputs(first: Outputs, second: Outputs) -> Column:
         place = np.searchsorted(known[1:], found, side="right")
         return np.where(known[place] == found, place, -1)
 
-    def condition(start: int, stop: int) -> Condition:
+    def condition(start: int, stop: int) -> output_events.Condition:
         run, of_first = int(at[start]), min(_PREVIEW, first.runs)
         outputs, row = (first, run) if run < of_first else (second, run - of_first)
-        return WholeOutput(tuple(_entries(outputs, row, small)))
+        return output_events.WholeOutput(tuple(_entries(outputs, row, small)))
 
     both = (cells(keys[0]), cells(keys[1]))
     return Column(both, len(frequent), condition, ordered=False, few=len(frequent) <= _FEW, crossed=False)

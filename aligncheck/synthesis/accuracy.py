@@ -22,13 +22,7 @@ from typing import Any
 
 from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    has_densities,
-    names_in,
-    own_expressions,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
@@ -60,7 +54,7 @@ def accuracy_of(mechanism: n.Mechanism) -> Accuracy:
     """The bounds for all that is tested, selected by or released with noise in it. Raises NoFormulaError
     where some noise has no bound that is a formula over the inputs, or nothing has noise in it.
     """
-    if mechanism.uses or has_densities(mechanism.body):
+    if mechanism.uses or walk.has_densities(mechanism.body):
         raise NoFormulaError("no bound is known here of what is called, or drawn by its density")
     reading = ProgramReading(mechanism)
     beta = reading.fresh("beta", "failing")
@@ -83,9 +77,9 @@ def _places(reading: ProgramReading) -> Iterator[tuple[str, str, n.Expr, int]]:
     differ twice as much, unless noise has one sign.
     """
     one_sided = all(site.family.one_sided for site in reading.sites.values())
-    for s in statements_in(reading.mechanism.body):
-        for top in own_expressions(s):
-            for e in subexpressions(top):
+    for s in walk.statements_in(reading.mechanism.body):
+        for top in walk.own_expressions(s):
+            for e in walk.subexpressions(top):
                 if isinstance(e, n.Compare):
                     difference = n.Binary("-", e.left, e.right)
                     yield "tested rightly at a distance above", unparse_expr(e), difference, 1
@@ -108,7 +102,7 @@ def _size(reading: ProgramReading, sizes: dict[str, Any], e: n.Expr, inside: fro
         if part in noise:
             whole += _rational(abs(k)) * sizes[noise[part].name]
             continue
-        if _is_place(reading, part) or not reading.noisy(names_in(part)):
+        if _is_place(reading, part) or not reading.noisy(walk.names_in(part)):
             continue
         size = _size_of_part(reading, sizes, part, inside)
         if size is None:
@@ -153,7 +147,7 @@ def _sizes(reading: ProgramReading, beta: str) -> dict[str, Any]:
         row = site.family.row
         if row.size is None and not (row.slope is Slope.SCALE and row.tail is None):
             raise NoFormulaError(f"no bound is known here of `{site.family.value}` noise")
-        samples = [s for s in statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
+        samples = [s for s in walk.statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
         sizes = []
         for args in dict.fromkeys(s.args for s in samples if s.name == name):
             scale, *others = (to_sympy(over_inputs(reading, arg)) for arg in args)

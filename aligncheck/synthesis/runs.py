@@ -30,17 +30,7 @@ from aligncheck.meaning.interpreter import (
 )
 from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError
-from aligncheck.refutation.databases import (
-    Spot,
-    legal,
-    moved,
-    neighbours,
-    parameter_choices,
-    spots_of,
-    starting_databases,
-    step_at,
-    with_answer,
-)
+from aligncheck.refutation import databases
 
 SIZE = 150
 """So many pairs are kept."""
@@ -129,8 +119,8 @@ def _scenarios(mechanism: n.Mechanism, chance: Random) -> Iterator[Scenario]:
     starts = [
         (length, start)
         for length in _LENGTHS
-        for parameters in parameter_choices(mechanism, length, {})[:_CHOICES]
-        for start in starting_databases(mechanism, length, parameters)[:1]
+        for parameters in databases.parameter_choices(mechanism, length, {})[:_CHOICES]
+        for start in databases.starting_databases(mechanism, length, parameters)[:1]
     ]
     while starts:
         length, start = chance.choice(starts)
@@ -139,28 +129,28 @@ def _scenarios(mechanism: n.Mechanism, chance: Random) -> Iterator[Scenario]:
 
 def _varied(mechanism: n.Mechanism, start: Scenario, length: int, chance: Random) -> Scenario:
     """A pair around a database: other answers where these are legal, a neighbour, noise."""
-    spots = spots_of(mechanism, start.data)
-    steps = {(spot.name, spot.index): step_at(spot, start.parameters) for spot in spots}
+    spots = databases.spots_of(mechanism, start.data)
+    steps = {(spot.name, spot.index): databases.step_at(spot, start.parameters) for spot in spots}
     data = start.data
     for spot in spots:
         step = steps[spot.name, spot.index]
-        data = with_answer(data, spot, _answer(spot, start.parameters, step, chance, data))
+        data = databases.with_answer(data, spot, _answer(spot, start.parameters, step, chance, data))
     pair = Scenario(start.parameters, data, data)
-    if not legal(mechanism, pair):
+    if not databases.legal(mechanism, pair):
         pair = start
     signs = _signs(spots, chance)
     moves = {
         key: sign * step for (key, step), sign in zip(steps.items(), signs, strict=True) if sign and step
     }
-    other = moved(pair, moves)
+    other = databases.moved(pair, moves)
     if any(spot.group.same_index or spot.group.same_direction for spot in spots):
-        other = chance.choice(neighbours(mechanism, pair) or [pair])
+        other = chance.choice(databases.neighbours(mechanism, pair) or [pair])
     unit = max(steps.values(), default=Fraction(1)) or Fraction(1)
     noise = tuple(_noise(mechanism, start.parameters, unit, length, chance))
     return Scenario(pair.parameters, other.data, other.data_prime, noise)
 
 
-def _answer(spot: Spot, parameters: Inputs, step: Fraction, chance: Random, data: Inputs) -> Value:
+def _answer(spot: databases.Spot, parameters: Inputs, step: Fraction, chance: Random, data: Inputs) -> Value:
     if spot.group.adjacency.free and spot.group.range is not None:
         ends = [number_of(end, RunScope(dict(parameters))) for end in spot.group.range]
         return chance.choice(ends)
@@ -171,7 +161,7 @@ def _answer(spot: Spot, parameters: Inputs, step: Fraction, chance: Random, data
     return exact.add(value, (step or Fraction(1)) * chance.choice(_LEVELS))
 
 
-def _signs(spots: list[Spot], chance: Random) -> list[int]:
+def _signs(spots: list[databases.Spot], chance: Random) -> list[int]:
     """Which answers go up and down, as the adjacency of their group allows."""
     found: list[int] = []
     for group in dict.fromkeys(spot.group for spot in spots):

@@ -14,14 +14,7 @@ from aligncheck.compiler.emit.positions import RecordCounts
 from aligncheck.compiler.emit.program import loop_locals, names_read
 from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.language.internal import InternalError
-from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    names_in,
-    own_expressions,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import nodes, walk
 
 
 def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
@@ -60,7 +53,7 @@ def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
     if len(lists) != 1 or len(loops) != 1:
         return None
     (name,), (loop,) = lists, loops
-    if any(_is_kept(s, loop, local) for s in statements_in(loop.body)) or _read_elsewhere(
+    if any(_is_kept(s, loop, local) for s in walk.statements_in(loop.body)) or _read_elsewhere(
         mechanism, name, loop
     ):
         return None
@@ -93,7 +86,7 @@ class _Shown:
         if not isinstance(loop.over, nodes.OverQueries):
             raise InternalError("a stream is a loop over answers")
         hidden.add(loop.over.item)
-        for s in statements_in(mechanism.body):
+        for s in walk.statements_in(mechanism.body):
             match s:
                 case nodes.Sample(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
                     hidden.add(name)
@@ -133,14 +126,14 @@ class _Shown:
                     pass
 
     def _is_shown(self, expr: nodes.Expr) -> bool:
-        return not names_in(expr) & self.hidden
+        return not walk.names_in(expr) & self.hidden
 
     def _arm_is_shown(self, statement: nodes.If) -> bool:
         """Which arm was taken: by tests that are shown, or by the tags of the records, one for each arm."""
-        if all(map(self._is_shown, own_expressions(statement))):
+        if all(map(self._is_shown, walk.own_expressions(statement))):
             return True
         arms = _arms(statement)
-        tags = [{s.tag for s in statements_in(arm) if isinstance(s, nodes.Emit)} for arm in arms]
+        tags = [{s.tag for s in walk.statements_in(arm) if isinstance(s, nodes.Emit)} for arm in arms]
         each = [RecordCounts.of(arm) for arm in arms]
         return all(r.ends | r.breaks == {1} for r in each) and sum(map(len, tags)) == len(set().union(*tags))
 
@@ -154,7 +147,7 @@ def _breaks(body: tuple[nodes.Stmt, ...]) -> bool:
 
 
 def _set_in(body: tuple[nodes.Stmt, ...]) -> set[str]:
-    return {s.name for s in statements_in(body) if isinstance(s, nodes.Assign)}
+    return {s.name for s in walk.statements_in(body) if isinstance(s, nodes.Assign)}
 
 
 def _runs_over(loop: nodes.For, lists: Collection[str]) -> bool:
@@ -170,13 +163,13 @@ def _is_kept(statement: nodes.Stmt, loop: nodes.For, local: Collection[str]) -> 
 
 def _read_elsewhere(mechanism: nodes.Mechanism, name: str, loop: nodes.For) -> bool:
     """Whether anything but the loop's header reads the list, or asks for its length."""
-    if any(name in names_read(s) for s in statements_in(mechanism.body) if s is not loop):
+    if any(name in names_read(s) for s in walk.statements_in(mechanism.body) if s is not loop):
         return True
-    said: list[nodes.Expr | None] = [*claimed_in(mechanism.claim)]
+    said: list[nodes.Expr | None] = [*walk.claimed_in(mechanism.claim)]
     said += [i.where for i in mechanism.inputs if not isinstance(i, nodes.Queries) or _sized(i.where, name)]
-    return any(e is not None and name in names_in(e) for e in said)
+    return any(e is not None and name in walk.names_in(e) for e in said)
 
 
 def _sized(where: nodes.Expr | None, name: str) -> bool:
     length = nodes.Call("len", (nodes.Name(name),))
-    return where is not None and length in subexpressions(where)
+    return where is not None and length in walk.subexpressions(where)

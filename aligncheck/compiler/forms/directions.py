@@ -14,17 +14,9 @@ from enum import IntEnum
 
 from aligncheck.compiler.forms.shared import constant
 from aligncheck.language.families import Slope
-from aligncheck.language.syntax import nodes, rewrite
+from aligncheck.language.syntax import nodes, rewrite, walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    parts_of,
-    rounds_of,
-    statements_in,
-    subexpressions,
-    with_parts,
-)
 
 _ROUNDED = ("sqrt", "ln")
 _SIGNS = {"<": -1, "<=": -1, ">": 1, ">=": 1}
@@ -67,8 +59,8 @@ def directed(mechanism: Mechanism) -> Mechanism:
 
 def _rounds(mechanism: Mechanism) -> bool:
     """Whether what it claims or declares rests on such numbers: by a square, or in so many words."""
-    said = [*claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None)]
-    spoken = (e for each in said for e in subexpressions(each))
+    said = [*walk.claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None)]
+    spoken = (e for each in said for e in walk.subexpressions(each))
     return not isinstance(mechanism.claim, nodes.Pure) or any(
         isinstance(e, nodes.Call) and e.function in _ROUNDED for e in spoken
     )
@@ -85,7 +77,7 @@ def undirected(expr: Expr) -> Expr:
 
 def _rounded(expr: Expr, way: _Way) -> Expr:
     parts = tuple(_rounded(part, turn) for part, turn in _parts(expr, way))
-    inner = with_parts(expr, parts)
+    inner = walk.with_parts(expr, parts)
     if isinstance(inner, nodes.Call) and inner.function in _ROUNDED and way is not _Way.ANY:
         return replace(inner, function=f"{inner.function} {way.name.lower()}")
     return inner
@@ -107,7 +99,7 @@ def _parts(expr: Expr, way: _Way) -> Iterator[tuple[Expr, _Way]]:
         case nodes.Unary(operand=operand):
             yield operand, way.turned()
         case nodes.Call(function="floor", args=(nodes.Call(function="sqrt", args=(x,)) as root,)):
-            yield with_parts(root, (x,)), _Way.ANY
+            yield walk.with_parts(root, (x,)), _Way.ANY
         case nodes.Call(function="sqrt" | "ln" | "log2" | "exp" | "floor" | "min" | "max", args=args):
             yield from ((x, way) for x in args)
         case nodes.Compare(op=op, left=left, right=right):
@@ -130,7 +122,7 @@ def _parts(expr: Expr, way: _Way) -> Iterator[tuple[Expr, _Way]]:
             | nodes.OutField()
             | nodes.OutCount()
         ):
-            yield from ((part, _Way.ANY) for part in parts_of(expr))
+            yield from ((part, _Way.ANY) for part in walk.parts_of(expr))
 
 
 def _ways(mechanism: Mechanism) -> dict[str, _Way]:
@@ -139,7 +131,7 @@ def _ways(mechanism: Mechanism) -> dict[str, _Way]:
     while True:
         ways = {name: next(iter(of)) if len(of) == 1 else _Way.ANY for name, of in found.items()}
         before = sum(map(len, found.values()))
-        for s in statements_in(mechanism.body):
+        for s in walk.statements_in(mechanism.body):
             for expr, way in _asked(s, ways, mechanism):
                 _names(expr, way, found)
         if sum(map(len, found.values())) == before:
@@ -165,12 +157,12 @@ def _asked(s: nodes.Stmt, ways: dict[str, _Way], mechanism: Mechanism) -> Iterat
         case nodes.Invoke(mechanism=called, arguments=arguments, rounds=rounds):
             callee = next(contract_of(use).mechanism for use in mechanism.uses if use.name == called)
             asked: dict[str, set[_Way]] = {}
-            for claimed in claimed_in(callee.claim):
+            for claimed in walk.claimed_in(callee.claim):
                 _names(claimed, _Way.DOWN, asked)
             for each in arguments:
                 of = asked.get(each.name, set())
                 yield each.value, next(iter(of)) if len(of) == 1 else _Way.ANY
-            yield from ((e, _Way.ANY) for e in rounds_of(rounds))
+            yield from ((e, _Way.ANY) for e in walk.rounds_of(rounds))
         case nodes.Sample(family=family, index=index, args=args):
             if index is not None:
                 yield index, _Way.ANY

@@ -33,17 +33,8 @@ from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, constant, 
 from aligncheck.language.families import Slope
 from aligncheck.language.internal import InternalError
 from aligncheck.language.odds import log_odds_of
-from aligncheck.language.syntax import nodes, rewrite
+from aligncheck.language.syntax import nodes, rewrite, walk
 from aligncheck.language.syntax.nodes import Expr, Mechanism, Sort
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    names_in,
-    names_set,
-    own_expressions,
-    parts_of,
-    statements_in,
-    with_parts,
-)
 from aligncheck.runtime import rationals
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.reals import Real
@@ -70,12 +61,12 @@ def with_rates(mechanism: Mechanism) -> Mechanism:
     """The mechanism with `Geo(1 - exp(-x))` for `Geo(p)`, where p is assigned once, on the top level, and is
     `1 - exp(-x)` with an x that never changes: the same value wherever it stands.
     """
-    often = Counter(name for s in statements_in(mechanism.body) for name in names_set(s))
+    often = Counter(name for s in walk.statements_in(mechanism.body) for name in walk.names_set(s))
     items = [i for i in mechanism.inputs if not isinstance(i, nodes.Queries)]
     fixed = {i.name for i in items}
     chances: dict[str, Expr] = {}
     for s in mechanism.body:
-        if isinstance(s, nodes.Assign) and often[s.name] == 1 and set(names_in(s.value)) <= fixed:
+        if isinstance(s, nodes.Assign) and often[s.name] == 1 and set(walk.names_in(s.value)) <= fixed:
             fixed.add(s.name)
             if rate_of(s.value) is not None:
                 chances[s.name] = s.value
@@ -140,7 +131,7 @@ def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
     """The irrational numbers that a run computes with."""
     return tuple(
         call
-        for statement in statements_in(mechanism.body)
+        for statement in walk.statements_in(mechanism.body)
         for expr in _evaluated(statement)
         for call in _calls(expr)
     )
@@ -153,7 +144,7 @@ def refuse_irrational_clauses(mechanism: Mechanism) -> None:
     would be a number below it.
     """
     mechanism = directed(mechanism)
-    for claimed in claimed_in(mechanism.claim):
+    for claimed in walk.claimed_in(mechanism.claim):
         for call in _near(claimed):
             raise NoFormError("the claim needs an irrational number, and what is spent is exact", call.span)
     for item in mechanism.inputs:
@@ -184,7 +175,7 @@ def _calls(expr: Expr) -> Iterator[nodes.Call]:
         return
     if isinstance(expr, nodes.Call) and expr.function in COMPUTED:
         yield expr
-    for part in parts_of(expr):
+    for part in walk.parts_of(expr):
         yield from _calls(part)
 
 
@@ -218,7 +209,7 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
             | nodes.Emit()
             | nodes.Empty()
         ):
-            yield from own_expressions(statement)
+            yield from walk.own_expressions(statement)
 
 
 def rate_of(p: Expr) -> Expr | None:
@@ -271,7 +262,10 @@ def stands_for(name: str) -> str | None:
 def computed_near(mechanism: Mechanism) -> Iterator[nodes.Call]:
     """The irrational numbers that a run computes with, in declarations and in the claim as well."""
     yield from irrational_calls(mechanism)
-    for expr in (*claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None)):
+    for expr in (
+        *walk.claimed_in(mechanism.claim),
+        *(i.where for i in mechanism.inputs if i.where is not None),
+    ):
         yield from _calls(expr)
 
 
@@ -297,14 +291,14 @@ def with_rational_numbers(mechanism: Mechanism, names: Mapping[str, str]) -> Mec
         here = {id(e) for part in evaluated for e in _calls(part)}
 
         def changed(expr: Expr) -> Expr:
-            parts = tuple(changed(part) for part in parts_of(expr))
-            inner = with_parts(expr, parts)
+            parts = tuple(changed(part) for part in walk.parts_of(expr))
+            inner = walk.with_parts(expr, parts)
             return near(inner) if id(expr) in here else inner
 
         return changed
 
     said = computed(
-        (*claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None))
+        (*walk.claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None))
     )
     functions = tuple(nodes.Function(name, (Sort.REAL,), Sort.REAL) for name in names.values())
     return replace(

@@ -11,16 +11,9 @@ from dataclasses import dataclass, field
 from aligncheck.compiler.forms.shared import NoFormError
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.families import Family
-from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import LISTING, LOG_SUM, Expr, Mechanism
-from aligncheck.language.syntax.walk import (
-    own_expressions,
-    parts_of,
-    rounds_of,
-    statements_in,
-    subexpressions,
-)
 from aligncheck.runtime.exact_noise import LatticeNoise, RefinedNoise
 from aligncheck.runtime.noise import FloatingNoise, Noise
 
@@ -37,8 +30,8 @@ def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
     only noise which stays as it is, and has no steps.
     """
     noisy = _Noisy.of(mechanism, mode)
-    for statement in statements_in(mechanism.body):
-        for expr in own_expressions(statement):
+    for statement in walk.statements_in(mechanism.body):
+        for expr in walk.own_expressions(statement):
             noisy.check(expr)
         for expr in _public(statement):
             if noisy.carries(expr):
@@ -49,7 +42,7 @@ def refuse_what_cannot_be_refined(mechanism: Mechanism, mode: RunMode) -> None:
 
 def refuse_noise_that_is_not_drawn(mechanism: Mechanism, mode: RunMode) -> None:
     """Raises NoFormError at the first draw of a family for which the mode has no sampler, or none of many."""
-    for statement in statements_in(mechanism.body):
+    for statement in walk.statements_in(mechanism.body):
         if isinstance(statement, nodes.Sample):
             family = statement.family.on_lattice if mode is RunMode.LATTICE else statement.family
             one = (family or statement.family).row.sampler
@@ -68,7 +61,7 @@ def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:
         return expr is not None and any(
             (isinstance(e, nodes.Gather) and e.function == LOG_SUM)
             or (isinstance(e, nodes.Name | nodes.Index) and _base(e) in names)
-            for e in subexpressions(expr)
+            for e in walk.subexpressions(expr)
         )
 
     def linear(expr: Expr) -> bool:
@@ -101,11 +94,11 @@ def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:
             ):
                 return not carries(expr)
 
-    statements = list(statements_in(mechanism.body))
+    statements = list(walk.statements_in(mechanism.body))
     for _ in statements:  # a variable may be read before, in the text, it is assigned
         names.update(s.name for s in statements if isinstance(s, nodes.Assign) and carries(s.value))
     for statement in statements:
-        for expr in own_expressions(statement):
+        for expr in walk.own_expressions(statement):
             located = isinstance(statement, nodes.Logistic) and expr is statement.location
             if not (linear(expr) if located or isinstance(statement, nodes.Assign) else not carries(expr)):
                 raise NoFormError("the logarithm of a sum is compared, released or drawn by", expr.span)
@@ -126,7 +119,7 @@ def _public(statement: nodes.Stmt) -> Iterator[Expr]:
             yield from (e for e in (scale, low) if e is not None)
         case nodes.Invoke(arguments=arguments, rounds=rounds):
             yield from (each.value for each in arguments)
-            yield from rounds_of(rounds)[1:]
+            yield from walk.rounds_of(rounds)[1:]
         case nodes.Assign() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
             pass
 
@@ -144,7 +137,7 @@ class _Noisy:
         refined = mode is RunMode.REFINED
         noisy = cls(functions=frozenset(f.name for f in mechanism.functions if refined))
         callees = {use.name: contract_of(use).mechanism for use in mechanism.uses}
-        for statement in statements_in(mechanism.body):
+        for statement in walk.statements_in(mechanism.body):
             if isinstance(statement, nodes.Sample) and _has_digits(statement.family, mode):
                 noisy.names.add(statement.name)
             if isinstance(statement, nodes.Logistic):
@@ -155,7 +148,7 @@ class _Noisy:
         known = -1
         while known < len(noisy.names):  # a variable may be read before, in the text, it is assigned
             known = len(noisy.names)
-            for statement in statements_in(mechanism.body):
+            for statement in walk.statements_in(mechanism.body):
                 if isinstance(statement, nodes.Assign) and noisy.carries(statement.value):
                     noisy.names.add(statement.name)
         return noisy
@@ -170,7 +163,7 @@ class _Noisy:
             case nodes.Call(function=function, args=args):
                 return function in _SUMS and any(map(self.carries, args))
             case nodes.Unary(op="-") | nodes.Binary():
-                return any(map(self.carries, parts_of(expr)))
+                return any(map(self.carries, walk.parts_of(expr)))
             case nodes.Conditional(then=then, otherwise=otherwise):
                 return self.carries(then) or self.carries(otherwise)
             case nodes.Gather(function=function, body=body) if function in ("max", "min", "sum", LISTING):
@@ -215,7 +208,7 @@ class _Noisy:
 
     def check(self, expr: Expr) -> None:
         """Raises NoFormError at the first operation that needs the whole value of a noisy number."""
-        for part in parts_of(expr):
+        for part in walk.parts_of(expr):
             self.check(part)
         if self._needs_all(expr):
             raise NoFormError("noisy numbers are multiplied, or given to a function", expr.span)
@@ -231,7 +224,7 @@ def _released(mechanism: Mechanism, mode: RunMode) -> set[str]:
     noisy = _Noisy.of(mechanism, mode)
     return {
         each.name
-        for statement in statements_in(mechanism.body)
+        for statement in walk.statements_in(mechanism.body)
         if isinstance(statement, nodes.Emit)
         for each in statement.fields
         if noisy.carries(each.value)

@@ -18,13 +18,7 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
-from aligncheck.language.syntax.wording.refused import (
-    OUTPUT_BOUND,
-    OUTPUT_COST,
-    REDRAW,
-    delta_fault,
-    scope_fault,
-)
+from aligncheck.language.syntax.wording import refused
 
 
 def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
@@ -37,11 +31,11 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
         for part in subexpressions(claim):
             match part:
                 case n.Name("delta") if isinstance(claimed, n.Pure):
-                    raise delta_fault(source, part.span)
+                    raise refused.delta_fault(source, part.span)
                 case n.OutIs() | n.OutField() | n.Name("out"):
-                    raise scope_fault(source, "out", OUTPUT_COST, part.span)
+                    raise refused.scope_fault(source, "out", refused.OUTPUT_COST, part.span)
                 case n.OutCount() if claim is most or most is claimed:
-                    raise scope_fault(source, "out", OUTPUT_BOUND, part.span)
+                    raise refused.scope_fault(source, "out", refused.OUTPUT_BOUND, part.span)
                 case n.OutCount() if most is None:
                     raise fault(
                         source,
@@ -88,7 +82,7 @@ def check_redraws(source: Source, mechanism: n.Mechanism) -> None:
     answers = {name for item in mechanism.inputs if isinstance(item, n.Queries) for name in item.names}
     for statement in statements_in(mechanism.body):
         if isinstance(statement, n.While) and _redraws(statement, answers):
-            raise scope_fault(source, "drawing until the noise fits", REDRAW, statement.span)
+            raise refused.scope_fault(source, "drawing until the noise fits", refused.REDRAW, statement.span)
 
 
 def _redraws(loop: n.While, answers: set[str]) -> bool:

@@ -11,13 +11,7 @@ from typing import TypeAlias
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    expressions_in,
-    has_densities,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import walk
 
 _Draw: TypeAlias = n.Choose | n.Logistic
 
@@ -26,13 +20,13 @@ def check_densities(source: Source, mechanism: n.Mechanism) -> None:
     """Raises SpecError for a mixture with alignments, for a draw that not every run makes, for a loop, and
     for `logsumexp` in a mechanism without such draws.
     """
-    if not has_densities(mechanism.body):
+    if not walk.has_densities(mechanism.body):
         _no_log_sums(source, mechanism)
         return
-    first = next(s for s in statements_in(mechanism.body) if isinstance(s, _Draw))
+    first = next(s for s in walk.statements_in(mechanism.body) if isinstance(s, _Draw))
     _not_mixed(source, mechanism, first)
     _at_top_level(source, mechanism)
-    for part in (part for each in claimed_in(mechanism.claim) for part in subexpressions(each)):
+    for part in (part for each in walk.claimed_in(mechanism.claim) for part in walk.subexpressions(each)):
         if isinstance(part, n.OutCount):
             raise fault(
                 source,
@@ -44,7 +38,7 @@ def check_densities(source: Source, mechanism: n.Mechanism) -> None:
 
 
 def _no_log_sums(source: Source, mechanism: n.Mechanism) -> None:
-    for part in expressions_in(mechanism):
+    for part in walk.expressions_in(mechanism):
         if isinstance(part, n.Gather) and part.function == n.LOG_SUM:
             raise fault(
                 source,
@@ -58,7 +52,7 @@ def _no_log_sums(source: Source, mechanism: n.Mechanism) -> None:
 def _not_mixed(source: Source, mechanism: n.Mechanism, first: _Draw) -> None:
     what = f"`{'Choose' if isinstance(first, n.Choose) else 'Logistic'}`"
     label = Label(first.span, "drawn by a density")
-    for statement in statements_in(mechanism.body):
+    for statement in walk.statements_in(mechanism.body):
         if isinstance(statement, n.Invoke):
             raise fault(
                 source,
@@ -92,7 +86,7 @@ def _not_mixed(source: Source, mechanism: n.Mechanism, first: _Draw) -> None:
 
 def _at_top_level(source: Source, mechanism: n.Mechanism) -> None:
     top = {id(statement) for statement in mechanism.body}
-    for statement in statements_in(mechanism.body):
+    for statement in walk.statements_in(mechanism.body):
         match statement:
             case n.Choose() | n.Logistic() if id(statement) not in top:
                 raise fault(

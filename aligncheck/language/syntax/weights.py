@@ -8,44 +8,30 @@ from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.language.syntax.nodes import (
-    Assign,
-    Binary,
-    Call,
-    Choose,
-    Conditional,
-    Expr,
-    Gather,
-    Index,
-    Mechanism,
-    Name,
-    Number,
-    Sample,
-    Unary,
-)
+from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import expressions_in, names_in, signed_terms, statements_in, with_part
 
-_ZERO = Number(Fraction(0))
+_ZERO = n.Number(Fraction(0))
 
 
-def log_of(weight: Expr) -> Expr:
+def log_of(weight: n.Expr) -> n.Expr:
     """An expression for the natural logarithm of a weight: `E` for `exp(E)`, sums for products.
 
     It is undefined where a factor is not positive, also where the weight is positive all the same.
     """
-    if isinstance(weight, Call) and weight.function == "exp" and len(weight.args) == 1:
+    if isinstance(weight, n.Call) and weight.function == "exp" and len(weight.args) == 1:
         return weight.args[0]
-    if isinstance(weight, Number) and weight.value == 1:
-        return Number(Fraction(0), span=weight.span)
-    if isinstance(weight, Binary) and weight.op in ("*", "/"):
+    if isinstance(weight, n.Number) and weight.value == 1:
+        return n.Number(Fraction(0), span=weight.span)
+    if isinstance(weight, n.Binary) and weight.op in ("*", "/"):
         op = "+" if weight.op == "*" else "-"
-        return Binary(op, log_of(weight.left), log_of(weight.right), span=weight.span)
-    if isinstance(weight, Conditional):
+        return n.Binary(op, log_of(weight.left), log_of(weight.right), span=weight.span)
+    if isinstance(weight, n.Conditional):
         return replace(weight, then=log_of(weight.then), otherwise=log_of(weight.otherwise))
-    return Call("ln", (weight,), span=weight.span)
+    return n.Call("ln", (weight,), span=weight.span)
 
 
-def choice_by_noise(spec: Mechanism, stmt: Assign, fixed: Collection[str]) -> Choose | None:
+def choice_by_noise(spec: n.Mechanism, stmt: n.Assign, fixed: Collection[str]) -> n.Choose | None:
     """The draw of j in proportion to exp(E/b) that may stand for `argmax(E + x[j] for j in …)`, where x has
     noise as Gumbel's, of one scale b, and nothing else reads x; `argmin` of the negative is the same. `fixed`
     has the names whose values stay.
@@ -57,18 +43,18 @@ def choice_by_noise(spec: Mechanism, stmt: Assign, fixed: Collection[str]) -> Ch
     index, or another value depends on an x[j].
     """
     g = stmt.value
-    if not isinstance(g, Gather) or g.function not in ("argmax", "argmin"):
+    if not isinstance(g, n.Gather) or g.function not in ("argmax", "argmin"):
         return None
     body, up = tuple(statements_in(spec.body)), g.function == "argmax"
-    for x in (e for e, plus in signed_terms(g.body) if plus is up and isinstance(e, Index)):
-        named = (e for e in expressions_in(spec) if isinstance(e, Index | Name))
-        own = x.index == Name(g.index) and sum(x.base in names_in(e) for e in named) == 1
-        match [s for s in body if isinstance(s, Sample) and s.name == x.base]:
-            case [Sample(args=(b,), family=family)] if own and family.row.max_stable:
-                given = [s.value for s in body if isinstance(s, Assign) and Name(s.name) == b]
+    for x in (e for e, plus in signed_terms(g.body) if plus is up and isinstance(e, n.Index)):
+        named = (e for e in expressions_in(spec) if isinstance(e, n.Index | n.Name))
+        own = x.index == n.Name(g.index) and sum(x.base in names_in(e) for e in named) == 1
+        match [s for s in body if isinstance(s, n.Sample) and s.name == x.base]:
+            case [n.Sample(args=(b,), family=family)] if own and family.row.max_stable:
+                given = [s.value for s in body if isinstance(s, n.Assign) and n.Name(s.name) == b]
                 b = given[0] if len(given) == 1 else b
                 rest = with_part(g.body, x, _ZERO)
-                log = Binary("/", rest if up else Unary("-", rest), b)
+                log = n.Binary("/", rest if up else n.Unary("-", rest), b)
                 if names_in(b) <= set(fixed):
-                    return Choose(stmt.name, replace(g, function="Choose", body=Call("exp", (log,))))
+                    return n.Choose(stmt.name, replace(g, function="Choose", body=n.Call("exp", (log,))))
     return None
