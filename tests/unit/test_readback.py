@@ -263,7 +263,80 @@ align
   eta[i] += q[i] - q'[i]
 """
 
+LISTS = """mechanism lists
+input
+  p, r : query, sensitivity 1/10
+  c, d : vector where c[i] > 0
+  q : queries, sensitivity c[i], range [0, d[i]], adjacency one
+  eps : real where eps > 0
+privacy 2*eps
+program
+  a ~ Lap(1/(5*eps))
+  for i, x in q:
+    eta[i] ~ Lap(c[i]/eps)
+    emit v(x = p + r + a, y = x + eta[i])
+align
+  a += p + r - p' - r'
+  eta[i] += q[i] - q'[i]
+"""
+
+STREAMS = {
+    "sizes that are computed": (
+        '{"c": len(self.c), "d": len(self.d)}',
+        '{"c": len(self.c), "d": len(self.d)}, table=q.sort()',
+    ),
+    "an index that is none": ("lambda i: self.d[i]", "self.d[i]"),
+    "another list": ("q_answers", "_A"),
+    "an answer twice": ("r_answer", "p_answer"),
+    "an answer for another": ("p_answer", "r"),
+}
+
 CHANGES = {
+    "a class for the function that checks": (
+        ONE,
+        {
+            "    require,\n": "",
+            "\nclass V:\n": "\nclass require:\n"
+            + '    tag: ClassVar[str] = "r"\n    a: Real\n    b: Real\n    c: Real\n    d: Real\n\n\n'
+            + "@dataclass(frozen=True, slots=True)\nclass V:\n",
+        },
+    ),
+    "another function under the name of one": (
+        ONE,
+        {
+            "    real_answer,\n": "    integer_answer,\n",
+            "OneRecord: TypeAlias": "real_answer: TypeAlias = integer_answer\nOneRecord: TypeAlias",
+        },
+    ),
+    "a field that Python reads": (
+        ONE,
+        {
+            "import dataclass\n": "import dataclass, field\n",
+            "    x: Real\n": '    __hash__: Real = field(metadata={"name": "x"})\n',
+            "V(x=": "V(__hash__=",
+        },
+    ),
+    "a parameter with the name of an index": (
+        ONE,
+        {
+            '"eps", "eps", "real"': '"eps", "i", "real"',
+            "        eps: RealLike": "        i: RealLike",
+            'self.eps = real("eps", eps)': 'self.i = real("eps", i)',
+            'require(self.eps > 0, "eps", self.eps': 'require(self.i > 0, "eps", self.i',
+            "self.bound = self.eps": "self.bound = self.i",
+            "eps = self.eps": "i = self.i",
+            "1 / eps": "1 / i",
+        },
+    ),
+    "lengths that are computed": (
+        SCALED,
+        {'real_answers("q", q)': 'real_answers("q", q, entries=q.sort() or {})'},
+    ),
+    "what a step divides, as a float": (LISTS, {'"1/10": Fraction(1, 10)': '"1/10": 1 / 10'}),
+    "what a step divides, of another list": (
+        LISTS,
+        {"[self.c[i] for i in range(len(self.c))]": "[self.c[i] for i in range(len(self.d))]"},
+    ),
     "the logarithm of odds for a chance": (COIN, {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"}),
     "a scale that no round asks for": (
         SCALED,
@@ -348,6 +421,20 @@ def test_what_means_something_else_is_refused(name: str) -> None:
     for old, new in changes.items():
         assert code.count(old) == 1, old
         code = code.replace(old, new)
+    with pytest.raises(ReadError):
+        program_runs(code, spec, form, RunMode.LATTICE)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_reads_answers_as_a_run_does(name: str) -> None:
+    source = Source("s.dp", LISTS)
+    spec = check(source, parse(source))
+    form = form_of(spec, source, RunMode.LATTICE).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
+    program_runs(code, spec, form, RunMode.LATTICE)
+    start, end = code.index("    def stream("), code.index("    def check(")
+    assert STREAMS[name][0] in code[start:end]
+    code = code[:start] + code[start:end].replace(*STREAMS[name]) + code[end:]
     with pytest.raises(ReadError):
         program_runs(code, spec, form, RunMode.LATTICE)
 

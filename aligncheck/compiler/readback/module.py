@@ -36,6 +36,8 @@ _MODES = {
     "FloatMechanism": RunMode.FLOAT,
 }
 _NUMBERS = frozenset(rationals.__all__)
+_OF_RESULTS = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
+"""The runtime's names that no generated file says: records may have them."""
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
 _ARRAYS = frozenset(
@@ -55,6 +57,7 @@ _ARRAYS = frozenset(
     }
 )
 _METHODS = ("__init__", "__call__", "stream", "check", "sensitivities", "_bound", "_cost", "_program")
+_OPTIONAL = ("gamma", "budget", "testing_seed")
 _CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
 _TYPES = {"Real": Sort.REAL, "int": Sort.INT, "bool": Sort.BOOL}
 _SORTS = {sort.value: sort for sort in Sort}
@@ -204,21 +207,14 @@ class _ModuleReader:
             if (
                 alias.asname is not None
                 or (isinstance(node, ast.ImportFrom) and node.level)
-                or not _may_import(module, alias.name)
+                or alias.name not in _IMPORTED_FROM.get(module, ())
             ):
                 raise refuse(node, f"`{alias.name}` is nothing that a generated file imports from there")
             if self.imported.setdefault(alias.name, module) != module or self.defined:
                 raise refuse(node, f"`{alias.name}` is imported twice, or too late")
 
     def _define(self, name: str, node: ast.stmt) -> None:
-        if (
-            name in self.defined
-            or name in self.imported
-            or name in BUILTINS
-            or name.startswith("_")
-            or name in _OTHER_WORDS
-        ):
-            raise refuse(node, f"`{name}` would have two meanings")
+        self.refuse_names(iter([(name, node)]))
         self.defined.add(name)
 
     def refuse_types(self, node: ast.AST | None) -> None:
@@ -234,10 +230,11 @@ class _ModuleReader:
                 raise refuse(part, "a type was expected here")
 
     def refuse_names(self, names: Iterator[tuple[str, ast.AST]]) -> None:
-        """Raises ReadError where a variable has the name of something else."""
+        """Raises ReadError where something is given a name of something else, also of what a generated file
+        could import and this one does not: the reader knows such words by their names alone.
+        """
         for name, node in names:
-            taken = name in self.imported or name in self.defined or name in BUILTINS or name in _OTHER_WORDS
-            if taken or name.startswith("_"):
+            if name.startswith("_") or name in self.defined or name in BUILTINS | _OTHER_WORDS | _IMPORTS:
                 raise refuse(node, f"`{name}` would have two meanings")
 
     def _record(self, node: ast.ClassDef) -> RecordType:
@@ -263,8 +260,10 @@ class _ModuleReader:
                     found.append((name, name if named is None else text(named["S"])))
                 case _:
                     raise refuse(each, "a field of a record was expected here")
-        if len({name for _, name in found}) != len(found) or "tag" in dict(found):
+        if len({name for _, name in found}) != len(found):
             raise refuse(node, "two fields of one name")
+        if any(python == "tag" or python.startswith("_") for python, _ in found):
+            raise refuse(node, "a field's name means something else to Python")
         return RecordType(text(holes["S"]), tuple(found))
 
 
@@ -277,18 +276,19 @@ _PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
 _OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
 
 
-def _may_import(module: str, name: str) -> bool:
-    known: Mapping[str, frozenset[str]] = {
-        "": frozenset({"math"}),
-        "collections.abc": _ABSTRACT,
-        "dataclasses": frozenset({"dataclass", "field"}),
-        "fractions": frozenset({"Fraction"}),
-        "typing": _TYPING,
-        "aligncheck.runtime": frozenset(runtime.__all__) - _NUMBERS,
-        "aligncheck.runtime.arrays": _ARRAYS,
-        **dict.fromkeys(_NAMES_OF_NUMBERS.values(), _NUMBERS),
-    }
-    return name in known.get(module, frozenset())
+_IMPORTED_FROM: Mapping[str, frozenset[str]] = {
+    "": frozenset({"math"}),
+    "collections.abc": _ABSTRACT,
+    "dataclasses": frozenset({"dataclass", "field"}),
+    "fractions": frozenset({"Fraction"}),
+    "typing": _TYPING,
+    "aligncheck.runtime": frozenset(runtime.__all__) - _NUMBERS - _OF_RESULTS,
+    "aligncheck.runtime.arrays": _ARRAYS,
+    **dict.fromkeys(_NAMES_OF_NUMBERS.values(), _NUMBERS),
+}
+"""What a generated file may import."""
+
+_IMPORTS = frozenset().union(*_IMPORTED_FROM.values())
 
 
 class _Class:
@@ -411,7 +411,8 @@ class _Class:
             self.functions[text(holes["T"])] = nodes.Function(text(holes["S"]), (), Sort.REAL)
         every = [p[1] for p in self.parameters] + [a.keyword for a in self.answers] + list(self.functions)
         self.module.refuse_names((name, node) for name in every)
-        taken = {name for base in runtime.Mechanism.__mro__ for name in vars(base)} | {"gamma", *_METHODS}
+        taken = {name for base in runtime.Mechanism.__mro__ for name in vars(base)} | {*_METHODS, *_OPTIONAL}
+        taken |= {"i"} - {p[0] for p in self.parameters} - {a.name for a in self.answers}  # see `_with_index`
         if len(set(every)) != len(every) or set(every) & taken:
             raise refuse(node, "two inputs, or an input and a part of the class, have one name")
 
@@ -455,7 +456,7 @@ class _Class:
     def _init(self, node: ast.FunctionDef) -> None:
         named = {keyword: self._has_default(name) for name, keyword, *_ in self.parameters}
         named |= dict.fromkeys(self.functions, False)
-        optional = ["gamma"] * self.stepped + ["budget", "testing_seed"]
+        optional = _OPTIONAL if self.stepped else _OPTIONAL[1:]
         self._arguments(node, [], named | dict.fromkeys(optional, True))
         first, *body = without_docstring(node.body)
         if match("super().__init__(budget=budget, testing_seed=testing_seed)", first) is None:
@@ -559,11 +560,21 @@ class _Class:
         if self.on_lattice:
             made = nodes.Name(STEP)
             self.step = nodes.Binary("/", nodes.Number(_common(known)), made) if known else made
-        scope = self._scope(self._with_index(self.names))
-        for value, part in zip(found[0].values, parts, strict=True):
-            if isinstance(value, ast.ListComp) and match("[_E for i in range(len(_X))]", value) is None:
-                raise refuse(value, "what the step divides at every index was expected here")
-            self.units.append(scope.read(part))
+        for value in found[0].values:
+            self.units.append(self._everywhere("[_E for i in range(len(_X))]", value, self.exact))
+
+    def _everywhere(self, pattern: str, node: ast.expr, exact: bool) -> Expr:
+        """A number of a declaration, or what it is at each index of a list that it reads there."""
+        holes = match(pattern, node)
+        names = self.names if holes is None else self._with_index(self.names)
+        scope = replace(self._scope(names), exact=exact)
+        read = scope.read(node if holes is None else holes["E"])
+        if holes is not None:
+            entry = nodes.Index(scope.ident(holes["X"]), nodes.Name("i"))
+            if entry not in subexpressions(read):
+                raise refuse(node, "the length of another list was expected here")
+        self._settle(scope, ())
+        return read
 
     @property
     def exact(self) -> bool:
@@ -652,13 +663,8 @@ class _Class:
         names = dict(self.names)
         passed: list[str] = ["run.noise", "run.release"]
         for each in self.answers:
-            holes = self._expect_reader(body, f"{_CHECKS[each.sort]}_answer" + "s" * each.vector, each)
-            read = holes["V"].id
-            self.module.refuse_names(iter([(read, holes["V"])]))
-            if read in names or read in {a.keyword for a in self.answers}:
-                raise refuse(holes["V"], f"`{read}` has two meanings")
-            names[read] = each.name
-            self._domain(each, holes["K"])
+            reader = f"{_CHECKS[each.sort]}_answer" + "s" * each.vector
+            read = self._read_answers(body, reader, each, each, names)
             passed.append(self._held(each, f"{read}.values" if each.vector else read, each.vector))
         scope = self._scope(names)
         while body and (required := _required(body[0])) is not None:
@@ -706,15 +712,30 @@ class _Class:
             raise ReadError(each.line, "too many private inputs")
         return f"run.noise.answer{'s' if vector else ''}({read}, exact=_{_HOLES[place]})"
 
-    def _expect_reader(self, body: list[ast.stmt], reader: str, each: Preprocessing) -> Found:
-        """`V = reader("name", keyword, ...)`; `K` are its other arguments."""
-        node = body[0] if body else self.node
+    def _read_answers(
+        self,
+        body: list[ast.stmt],
+        reader: str,
+        each: Preprocessing,
+        into: Preprocessing,
+        names: dict[str, str],
+    ) -> str:
+        """Takes `V = reader("name", keyword, ...)`, whose other arguments go `into` what is done with the
+        answers, and gives V, a name of its own.
+        """
+        node = body.pop(0) if body else self.node
         match node:
-            case ast.Assign(targets=[ast.Name() as target], value=ast.Call(func=func, args=args) as call):
+            case ast.Assign(
+                targets=[ast.Name(id=read) as target], value=ast.Call(func=func, args=args) as call
+            ):
                 first = ast.Call(func, args, [])
                 if match(f"{reader}({each.name!r}, {each.keyword})", first) is not None:
-                    body.pop(0)
-                    return {"V": target, "K": keywords(call)}
+                    self.module.refuse_names(iter([(read, target)]))
+                    if read in names or read in {a.keyword for a in self.answers}:
+                        raise refuse(target, f"`{read}` has two meanings")
+                    names[read] = each.name
+                    self._domain(into, keywords(call))
+                    return read
             case ast.AST():
                 pass
         raise refuse(node, f"the answers `{each.name}` must be read by `{reader}`")
@@ -723,22 +744,21 @@ class _Class:
         """The declared range and lattice, and the lists that must be long enough."""
         if not set(given) <= {"low", "high", "step", "whole", "entries", "table"}:
             raise ReadError(each.line, f"`{each.name}` is not read so")
-        scope = self._scope(self._with_index(self.names))
+        scope, inner = self._scope(self.names), self._scope(self._with_index(self.names))
         bounds: dict[str, Expr] = {}
-        for part in ("low", "high", "step"):
-            if part in given:
-                node = given[part]
-                if isinstance(node, ast.Lambda):
-                    at_each = ast.unparse(node.args) == "i" and "i" in scope.names and scope.names["i"] == "i"
-                    node = node.body if at_each else node
-                bounds[part] = scope.read(node)
-        sizes = given.get("table")
-        parts = sizes.elts if isinstance(sizes, ast.Tuple) else []
+        for part in given.keys() & {"low", "high", "step"}:
+            at_each = match("lambda i: _E", given[part])
+            bounds[part] = scope.read(given[part]) if at_each is None else inner.read(at_each["E"])
+        self._settle(inner, ())
+        sizes = given.get("table", ast.Tuple([]))
+        parts = (
+            sizes.elts if isinstance(sizes, ast.Tuple) and (sizes.elts or "table" not in given) else [sizes]
+        )
         if self.told.get(f"table of {each.name}", "") != ", ".join(
             unparse_expr(scope.read(e)) for e in parts
         ):
             raise ReadError(each.line, f"`{each.name}` is read as a table of other sizes")
-        each.sizes = "" if sizes is None else f", table={ast.unparse(sizes)}"
+        each.sizes = f", table={ast.unparse(sizes)}" if "table" in given else ""
         self._settle(scope, ())
         each.low, each.high, each.lattice = bounds.get("low"), bounds.get("high"), bounds.get("step")
         each.whole = "whole" in given and match("True", given["whole"]) is not None
@@ -749,7 +769,9 @@ class _Class:
             each.entries = tuple(self._entries(given["entries"], scope))
 
     def _entries(self, node: ast.expr, scope: Expressions) -> Iterator[str]:
-        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+        if not isinstance(node, ast.Dict):
+            raise refuse(node, "the lengths of lists were expected here")
+        for key, value in zip(node.keys, node.values, strict=True):
             holes = match("len(_X)", value)
             if key is None or holes is None or scope.ident(holes["X"]) != text(key):
                 raise refuse(value, "the length of a list was expected here")
@@ -761,16 +783,14 @@ class _Class:
         holes = match("return _D", body[0]) if len(body) == 1 else None
         if holes is None or not isinstance(holes["D"], ast.Dict):
             raise refuse(node, "one dictionary was expected here")
-        # No run depends on what is told here: of an irrational distance it is a number near it.
-        scope = replace(self._scope(self._with_index(self.names)), exact=False)
         answers = {a.name: a for a in self.answers}
         for key, value in zip(holes["D"].keys, holes["D"].values, strict=True):
             name = text(key)
-            least = match("min(_E for i in range(len(_X)))", value)
             if name not in answers or answers[name].sensitivity is not None:
                 raise refuse(value, "a private input was expected here")
-            answers[name].sensitivity = scope.read(value if least is None else least["E"])
-        self._settle(scope, ())
+            # No run depends on what is told here: of an irrational distance it is a number near it.
+            told = self._everywhere("min(_E for i in range(len(_X)))", value, exact=False)
+            answers[name].sensitivity = told
 
     def _claim(self, node: ast.FunctionDef, claim: str) -> None:
         self._arguments(node, ["release"])
@@ -967,12 +987,12 @@ class _Class:
             raise refuse(node, "only a program that hands out its records can be streamed")
         body = without_docstring(node.body)
         passed: list[str] = ["run.noise", "run.release"]
+        names: dict[str, str] = {}
         for each in self.answers:
             exact = "False" if each.to_step and each.lattice in (None, self.step) else "True"
             reader = f"{_CHECKS[each.sort]}_{'stream' if each.vector else 'answer'}"
             copy = Preprocessing(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
-            holes = self._expect_reader(body, reader, each)
-            self._domain(copy, holes["K"])
+            read = self._read_answers(body, reader, each, copy, names)
             same = (copy.low, copy.high, copy.whole, copy.entries) == (
                 each.low,
                 each.high,
@@ -983,7 +1003,6 @@ class _Class:
                 raise refuse(node, f"`{each.name}` is not read as in a run")
             if copy.lattice is not None and each.lattice is not None:
                 exact = "True"
-            read = holes["V"].id
             if each.sort is not Sort.REAL:
                 passed.append(read)
             elif each.vector:
