@@ -94,7 +94,7 @@ class _InputQuestion:
         self._open: list[str] = []
         self._clauses: list[Any] = []
         for item in mechanism.inputs:
-            for name in item.names if isinstance(item, nodes.Queries) else (item.name,):
+            for name in item.names:
                 self.variables[name] = self._variable(name, item.sort)
                 held = fixed.get(name)
                 if isinstance(held, bool | Fraction):
@@ -120,7 +120,7 @@ class _InputQuestion:
 
     def _declared(self, item: nodes.Parameter | nodes.PublicVector | nodes.Queries) -> None:
         lists = isinstance(item, nodes.PublicVector) or (isinstance(item, nodes.Queries) and item.vector)
-        own = item.names if isinstance(item, nodes.Queries) else (item.name,)
+        own = item.names
         for index in range(max((self._lengths.get(name, 1) for name in own), default=1)) if lists else (0,):
             if item.where is not None:
                 self._clause(item.where, index, lambda held: held)

@@ -162,11 +162,7 @@ def _listing(listing: Listing) -> Iterator[str]:
         moved.setdefault(shift.name, []).append(told)
     simple = len(shifts) == len(mechanism.align) <= _FEW
     yield f"\\begin{{algorithm}}[H]\\caption{{\\textsc{{{plain(mechanism.name)}}}}}\\begin{{algorithmic}}[1]"
-    public = [
-        f"${name(one)}$"
-        for item in mechanism.inputs
-        for one in (item.names if isinstance(item, nodes.Queries) else (item.name,))
-    ]
+    public = [f"${name(one)}$" for item in mechanism.inputs for one in item.names]
     yield f"\\Require {', '.join(public) or 'nothing'}"
     yield from algorithm(listing.source, mechanism, moved if simple else {})
     yield "\\end{algorithmic}\\end{algorithm}"

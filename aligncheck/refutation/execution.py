@@ -466,7 +466,7 @@ class Execution:
 def names_of_inputs(mechanism: nodes.Mechanism) -> Iterator[str]:
     """Everything that a mechanism gets."""
     for declared in mechanism.inputs:
-        yield from declared.names if isinstance(declared, nodes.Queries) else (declared.name,)
+        yield from declared.names
 
 
 def _is_index(value: Any) -> bool:

@@ -6,7 +6,7 @@ kernel states of the declarations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import z3
@@ -23,7 +23,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import conjunction, conjuncts_of, names_in
 from aligncheck.search.failing.near import Near
 from aligncheck.search.witness.sorting import with_sorts
 
@@ -168,23 +168,17 @@ def _impossible(mechanism: n.Mechanism) -> list[Span]:
 
 def _clauses(item: n.Input) -> list[n.Expr]:
     """What an input declares, in parts that can be left out; a range stands for both of its ends."""
-    found = _conjuncts(item.where)
+    found = [*conjuncts_of(item.where)]
     if isinstance(item, n.Queries):
         found += [e for e in (item.sensitivity, item.lattice) if e is not None]
         found += [item.range[0]] if item.range is not None else []
     return found
 
 
-def _conjuncts(where: n.Expr | None) -> list[n.Expr]:
-    if isinstance(where, n.Logic) and where.op == "and":
-        return [part for arg in where.args for part in _conjuncts(arg)]
-    return [] if where is None else [where]
-
-
 def _places(item: n.Input, kept: list[n.Expr]) -> Iterator[Span]:
     """Where those of an input's clauses stand that are kept; a `where` of which all is kept is one place."""
     here = [clause for clause in _clauses(item) if _among(clause, kept)]
-    parts = _conjuncts(item.where)
+    parts = conjuncts_of(item.where)
     if item.where is not None and all(_among(part, here) for part in parts):
         yield item.where.span
         here = [clause for clause in here if not _among(clause, parts)]
@@ -197,8 +191,8 @@ def _with_clauses(mechanism: n.Mechanism, kept: list[n.Expr]) -> n.Mechanism:
     """The mechanism with these clauses only. A sensitivity that is left out may be any number."""
     inputs: list[n.Input] = [n.Parameter(_ANY_NUMBER, n.Sort.REAL, None, span=mechanism.span)]
     for item in mechanism.inputs:
-        parts = tuple(part for part in _conjuncts(item.where) if _among(part, kept))
-        where = None if not parts else parts[0] if len(parts) == 1 else n.Logic("and", parts)
+        parts = [part for part in conjuncts_of(item.where) if _among(part, kept)]
+        where = conjunction(parts)
         if isinstance(item, n.Queries):
             if item.sensitivity is not None and not _among(item.sensitivity, kept):
                 item = replace(item, sensitivity=n.Name(_ANY_NUMBER))
@@ -210,7 +204,7 @@ def _with_clauses(mechanism: n.Mechanism, kept: list[n.Expr]) -> n.Mechanism:
     return replace(mechanism, inputs=tuple(inputs))
 
 
-def _among(clause: n.Expr, clauses: list[n.Expr]) -> bool:
+def _among(clause: n.Expr, clauses: Sequence[n.Expr]) -> bool:
     return any(clause is other for other in clauses)
 
 

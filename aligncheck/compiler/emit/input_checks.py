@@ -162,7 +162,7 @@ class InputWriter:
         for item in self.mechanism.inputs:
             for condition in _conditions(item.where, self.private):
                 if not of_lengths(condition, self.private):
-                    names = item.names if isinstance(item, nodes.Queries) else (item.name,)
+                    names = item.names
                     for name in names:
                         yield from self._require_answers(name, condition, writer, indent)
             for name in item.names if isinstance(item, nodes.Queries) else ():

@@ -22,7 +22,7 @@ from aligncheck.compiler.emit.formatting import (
 )
 from aligncheck.compiler.emit.gaps import Gap
 from aligncheck.compiler.emit.positions import Answered
-from aligncheck.compiler.emit.python_kinds import PythonKind, drawn_kind
+from aligncheck.compiler.emit.python_kinds import PythonKind
 from aligncheck.compiler.emit.python_names import fresh
 from aligncheck.compiler.emit.ranks import ReleasedRanks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
@@ -178,7 +178,7 @@ class Program:
         private: list[Item] = []
         given = {each.name: each.value for each in statement.arguments}
         for item in callee.mechanism.inputs:
-            for name in item.names if isinstance(item, nodes.Queries) else (item.name,):
+            for name in item.names:
                 written = self._argument(given[name])
                 python = callee.names[name]
                 (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
@@ -214,7 +214,7 @@ class Program:
         function, given = _drawing(statement)
         arguments: list[Item] = [writer.expression(a) for a in given]
         drawn = call(f"noise.{function}", arguments)
-        if writer.kinds.of[name] is PythonKind.REAL and drawn_kind(statement, writer.kinds) is PythonKind.INT:
+        if writer.kinds.of[name] is PythonKind.REAL and writer.kinds.drawn(statement) is PythonKind.INT:
             writer.used.add("Fraction")
             drawn = call("Fraction", [drawn])
         target = writer.names[name]

@@ -191,11 +191,7 @@ def _fixed(expr: nodes.Expr, mechanism: nodes.Mechanism) -> bool:
     """Whether an expression has the same value wherever it is read: it mentions inputs that stay as they are,
     and variables that are set once.
     """
-    inputs = {
-        name
-        for item in mechanism.inputs
-        for name in (item.names if isinstance(item, nodes.Queries) else (item.name,))
-    }
+    inputs = {name for item in mechanism.inputs for name in item.names}
     set_at = [name for s in statements_in(mechanism.body) for name in names_set(s)]
     once = {s.name for s in _outermost(mechanism.body) if isinstance(s, nodes.Assign)}
     return all(

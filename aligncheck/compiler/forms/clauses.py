@@ -11,35 +11,29 @@ from dataclasses import replace
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.walk import parts_of
+from aligncheck.language.syntax.walk import conjunction, conjuncts_of, parts_of
 
 
 def speaks_of_values(mechanism: Mechanism) -> bool:
     """Whether a clause says something of the answers' values, not only of how many there are."""
-    return any(len(_public(each.where, mechanism)) < len(_parts(each.where)) for each in mechanism.inputs)
+    return any(
+        len(_public(each.where, mechanism)) < len(conjuncts_of(each.where)) for each in mechanism.inputs
+    )
 
 
 def without_values(mechanism: Mechanism) -> Mechanism:
     """The mechanism without such clauses, or such parts of a conjunction; and without defaults, which say
     what is given, not what a run does with it.
     """
-    inputs = (replace(each, where=_all_of(_public(each.where, mechanism))) for each in mechanism.inputs)
+    inputs = (replace(each, where=conjunction(_public(each.where, mechanism))) for each in mechanism.inputs)
     given = (replace(i, default=None) if isinstance(i, nodes.Parameter) else i for i in inputs)
     return replace(mechanism, inputs=tuple(given))
-
-
-def _parts(where: Expr | None) -> tuple[Expr, ...]:
-    if where is None:
-        return ()
-    if isinstance(where, nodes.Logic) and where.op == "and":
-        return tuple(part for arg in where.args for part in _parts(arg))
-    return (where,)
 
 
 def _public(where: Expr | None, mechanism: Mechanism) -> tuple[Expr, ...]:
     """The parts of a clause that speak of public things alone."""
     answers = {n for each in mechanism.inputs if isinstance(each, nodes.Queries) for n in each.names}
-    return tuple(part for part in _parts(where) if of_lengths(part, answers))
+    return tuple(part for part in conjuncts_of(where) if of_lengths(part, answers))
 
 
 def of_lengths(condition: Expr, private: set[str]) -> bool:
@@ -57,9 +51,3 @@ def of_lengths(condition: Expr, private: set[str]) -> bool:
     if isinstance(over, nodes.Indices) and over.base in private:
         return False
     return all(of_lengths(part, private) for part in parts_of(condition))
-
-
-def _all_of(parts: tuple[Expr, ...]) -> Expr | None:
-    if len(parts) <= 1:
-        return parts[0] if parts else None
-    return nodes.Logic("and", parts, span=parts[0].span)

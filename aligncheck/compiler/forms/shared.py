@@ -39,7 +39,7 @@ def names_of(mechanism: Mechanism) -> frozenset[str]:
         e.index for t in expressions_in(mechanism) for e in subexpressions(t) if isinstance(e, nodes.Gather)
     }
     for item in mechanism.inputs:
-        found.update(item.names if isinstance(item, nodes.Queries) else (item.name,))
+        found.update(item.names)
     found.update(f.name for f in mechanism.functions)
     found.update(u.name for u in mechanism.uses)
     found.update(name for s in statements_in(mechanism.body) for name in names_set(s))

@@ -75,11 +75,7 @@ class _Calls:
     def invoked(self, call: n.Invoke) -> None:
         """The arguments of a call."""
         callee = self.callee(call)
-        declared = {
-            name: item
-            for item in callee.inputs
-            for name in (item.names if isinstance(item, n.Queries) else (item.name,))
-        }
+        declared = {name: item for item in callee.inputs for name in item.names}
         for argument in call.arguments:
             item = declared.get(argument.name)
             if item is None:

@@ -149,7 +149,7 @@ class _Collector:
         raise fault(self._source, code, message, span, **more)
 
     def declare(self, item: n.Input) -> None:
-        for name in item.names if isinstance(item, n.Queries) else (item.name,):
+        for name in item.names:
             self._is_free(name, item.span)
             if name == ANSWER_INDEX:
                 self._raise(

@@ -25,30 +25,32 @@ ENTRY = "i"
 def with_lengths_apart(mechanism: n.Mechanism) -> n.Mechanism:
     """The mechanism with such clauses in two."""
     places = [at for at, item in enumerate(mechanism.inputs) if isinstance(item, n.Parameter)]
-    names = {x for item in mechanism.inputs for x in _names(item)}
+    names = {x for item in mechanism.inputs for x in item.names}
     if not places or ENTRY in names:
         return mechanism
     inputs, moved = list(mechanism.inputs), dict[int, list[n.Expr]]()
     given = frozenset(item.name for item in inputs if not isinstance(item, n.Queries))
     for at, item in enumerate(inputs):
-        parts = () if item.where is None or isinstance(item, n.Parameter) else _parts(item.where)
+        parts = () if item.where is None or isinstance(item, n.Parameter) else walk.conjuncts_of(item.where)
         apart = [part for part in parts if _of_no_entry(part, given)]
         kept = [part for part in parts if part not in apart]
         if apart and any(ENTRY in walk.names_in(part) for part in kept):
-            inputs[at] = replace(item, where=_all_of(kept))
+            inputs[at] = replace(item, where=walk.conjunction(kept))
             for part in apart:
                 moved.setdefault(_owner(part, mechanism.inputs, places), []).append(part)
     for at, more in moved.items():
         item = inputs[at]
-        inputs[at] = replace(item, where=_all_of(more if item.where is None else [item.where, *more]))
+        inputs[at] = replace(
+            item, where=walk.conjunction(more if item.where is None else [item.where, *more])
+        )
     return replace(mechanism, inputs=tuple(inputs)) if moved else mechanism
 
 
 def _owner(part: n.Expr, inputs: tuple[n.Input, ...], places: list[int]) -> int:
     """Which parameter a part is said of, by its place."""
     names = walk.names_in(part)
-    named = [at for at in places if set(_names(inputs[at])) & names]
-    parameters = {x for at in places for x in _names(inputs[at])}
+    named = [at for at in places if set(inputs[at].names) & names]
+    parameters = {x for at in places for x in inputs[at].names}
     return named[-1] if named and names <= parameters else places[-1]
 
 
@@ -69,20 +71,3 @@ def _of_no_entry(e: n.Expr, given: frozenset[str]) -> bool:
             return op in ("+", "-", "*") and all(_of_no_entry(part, given) for part in walk.parts_of(e))
         case n.Index() | n.Call() | n.Conditional() | n.OfOutput() | n.Gather() | n.Member():
             return False
-
-
-def _names(item: n.Input) -> tuple[str, ...]:
-    return item.names if isinstance(item, n.Queries) else (item.name,)
-
-
-def _parts(e: n.Expr) -> tuple[n.Expr, ...]:
-    if isinstance(e, n.Logic) and e.op == "and":
-        return tuple(part for arg in e.args for part in _parts(arg))
-    return (e,)
-
-
-def _all_of(parts: list[n.Expr]) -> n.Expr:
-    if len(parts) == 1:
-        return parts[0]
-    flat = [each for part in parts for each in _parts(part)]
-    return n.Logic("and", tuple(flat), span=parts[0].span)

@@ -275,8 +275,20 @@ class Sort(Enum):
     BOOL = "bool"
 
 
+class Public(Node):
+    """A public input: one name stands for all that it declares."""
+
+    __slots__ = ()
+    name: str
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, as `Queries` have theirs."""
+        return (self.name,)
+
+
 @dataclass(frozen=True, slots=True)
-class Parameter(Node):
+class Parameter(Public):
     """A public scalar: `eps : real where eps > 0`. `default` is what a run takes where it is given no value,
     computed from the other parameters; no proof reads it.
     """
@@ -288,7 +300,7 @@ class Parameter(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class PublicVector(Node):
+class PublicVector(Public):
     """A public list: `b : vector` (`int vector`, `bool vector`)."""
 
     name: str

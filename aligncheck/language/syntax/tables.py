@@ -56,7 +56,7 @@ class _Tables:
         inputs = mechanism.inputs
         tables = [i for i in inputs if isinstance(i, n.Queries) and i.table is not None]
         self.shapes = {x: item.table for item in tables for x in item.names if item.table is not None}
-        self.given = {x for i in inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
+        self.given = {x for i in inputs for x in i.names}
         self.used = {*self.given, *(x for s in walk.statements_in(mechanism.body) for x in _names(s))}
         self.columns: dict[str, n.Expr | None] = {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from aligncheck.language.adjacencies import Shared
@@ -63,6 +63,19 @@ def subexpressions(expr: n.Expr) -> Iterator[n.Expr]:
     yield expr
     for part in parts_of(expr):
         yield from subexpressions(part)
+
+
+def conjuncts_of(expr: n.Expr | None) -> tuple[n.Expr, ...]:
+    """What a condition is the conjunction of, itself if it is none; nothing where there is no condition."""
+    if isinstance(expr, n.Logic) and expr.op == "and":
+        return tuple(part for arg in expr.args for part in conjuncts_of(arg))
+    return () if expr is None else (expr,)
+
+
+def conjunction(parts: Sequence[n.Expr]) -> n.Expr | None:
+    """The condition that all of these hold, which stands where the first one does; None for none."""
+    flat = tuple(part for each in parts for part in conjuncts_of(each))
+    return parts[0] if len(parts) == 1 else n.Logic("and", flat, span=parts[0].span) if parts else None
 
 
 def with_part(expr: n.Expr, part: n.Expr, other: n.Expr) -> n.Expr:

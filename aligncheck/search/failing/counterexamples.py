@@ -25,7 +25,7 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
-from aligncheck.language.syntax.walk import names_in, shifts_in, subexpressions
+from aligncheck.language.syntax.walk import conjuncts_of, names_in, shifts_in, subexpressions
 from aligncheck.meaning.choices import Ground, allowed, constants_of
 from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.interpreter import Fault, Invoked, Run, RunScope, StepLimit, Stopped, truth_of
@@ -401,7 +401,7 @@ def _is_possible(mechanism: Mechanism, lengths: Mapping[str, int], values: Mappi
     private = {x for i in mechanism.inputs for x in (i.names if isinstance(i, nodes.Queries) else ())}
     private -= lengths.keys()
     for item in mechanism.inputs:
-        for clause in _conjuncts(item.where):
+        for clause in conjuncts_of(item.where):
             read = {e.base for e in subexpressions(clause) if isinstance(e, nodes.Index)}
             if read or names_in(clause) & private or not names_in(clause) <= {*values, *lengths}:
                 continue
@@ -411,14 +411,6 @@ def _is_possible(mechanism: Mechanism, lengths: Mapping[str, int], values: Mappi
             except (Stopped, Undecided):
                 return False
     return True
-
-
-def _conjuncts(where: nodes.Expr | None) -> Iterator[nodes.Expr]:
-    if isinstance(where, nodes.Logic) and where.op == "and":
-        for arg in where.args:
-            yield from _conjuncts(arg)
-    elif where is not None:
-        yield where
 
 
 def _at_constants(mechanism: Mechanism, lengths: Mapping[str, int]) -> Iterator[dict[str, Ground]]:
