@@ -8,7 +8,6 @@ import pytest
 
 from aligncheck.language.check import check
 from aligncheck.language.check.sort_inference import sorts_of
-from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Sort
@@ -614,14 +613,14 @@ def test_inferred_sorts(value: str, sort: Sort) -> None:
     )
     source = Source("m.dp", spec(f"{draws}s = {value}|t = s|emit r(t)"))
     mechanism = check(source, parse(source))
-    sorts = sorts_of(mechanism, symbols_of(source, mechanism))
+    sorts = sorts_of(mechanism)
     assert sorts.names["s"] is sorts.names["t"] is sorts.fields["value"] is sort
 
 
 def test_a_variable_has_the_widest_of_its_sorts() -> None:
     source = Source("m.dp", spec("s = 0|for i, x in q:|  t = s|  s = s + x"))
     mechanism = check(source, parse(source))
-    sorts = sorts_of(mechanism, symbols_of(source, mechanism))
+    sorts = sorts_of(mechanism)
     assert sorts.names == {**sorts.names, "s": Sort.REAL, "t": Sort.REAL, "i": Sort.INT, "x": Sort.REAL}
 
 

@@ -173,11 +173,9 @@ class Writer:
 
     def _call(self, call: nodes.Call) -> Text:
         kind = self.kinds.expression(call)
-        if f"{call.function}()" in self.kinds.of:
-            own = ", ".join(
-                self.of_kind(a, self.kinds.of[f"{call.function}({place})"])
-                for place, a in enumerate(call.args)
-            )
+        if call.function in self.kinds.functions:
+            taken = self.kinds.functions[call.function]
+            own = ", ".join(self.of_kind(a, kind) for a, kind in zip(call.args, taken, strict=True))
             return Text(f"{self.names[call.function]}({own})", Precedence.ATOM)
         match call.function:
             case "floor":

@@ -1,7 +1,7 @@
 """Which kind of Python number each name of a spec holds.
 
 The one pitfall is that `int / int` is a float in Python and an exact rational in the language; so what may
-hold an int is told apart from what holds a real number.
+hold an int is told apart from what holds a real number. Kinds follow from sorts, but for powers.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from aligncheck.language.families import Family, Lattice
+from aligncheck.language.check.sort_inference import SortTable
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.nodes import Sort
 
 
 class PythonKind(Enum):
@@ -24,22 +23,37 @@ class PythonKind(Enum):
     BOOL = "bool"
 
 
-_OF_SORT = {
-    nodes.Sort.REAL: PythonKind.REAL,
-    nodes.Sort.INT: PythonKind.INT,
-    nodes.Sort.BOOL: PythonKind.BOOL,
-}
+_OF_SORT = {Sort.REAL: PythonKind.REAL, Sort.INT: PythonKind.INT, Sort.BOOL: PythonKind.BOOL}
+
+
+class _PythonSorts(SortTable):
+    """A power is an int where its exponent is a small literal; what was released may be any number."""
+
+    def sort(self, expr: nodes.Expr, indices: frozenset[str] = frozenset()) -> Sort | None:
+        if isinstance(expr, nodes.Binary) and expr.op == "**":
+            return self.sort(expr.left, indices) if literal_power(expr.right) is not None else Sort.REAL
+        if isinstance(expr, nodes.OutField) and expr.of == "out":
+            return Sort.REAL
+        return super().sort(expr, indices)
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The kind of every name: of a scalar, of a list's entries, of a noise variable."""
+    """The kind of every name: of a scalar, of a list's entries, of a noise variable. `functions` are what
+    public functions take.
+    """
 
     of: Mapping[str, PythonKind]
+    functions: Mapping[str, tuple[PythonKind, ...]]
+    _table: SortTable
 
     def expression(self, expr: nodes.Expr) -> PythonKind:
-        """The kind of an expression's value."""
-        return _kind(expr, self.of)
+        """The kind of an expression's value; a name of which nothing is known is the index of a set."""
+        return _OF_SORT[self._table.sort(expr) or Sort.INT]
+
+    def drawn(self, statement: nodes.Sample) -> PythonKind:
+        """The kind of what a draw gives."""
+        return _OF_SORT[self._table.drawn(statement.family, statement.args) or Sort.INT]
 
 
 def kind_of_sort(sort: nodes.Sort) -> PythonKind:
@@ -55,128 +69,9 @@ def join(kinds: Iterable[PythonKind]) -> PythonKind:
 
 def kinds_of(mechanism: nodes.Mechanism) -> Kinds:
     """The kinds of all names of a spec: the least ones that hold whatever is assigned to each."""
-    declared = _declared(mechanism.inputs)
-    of = {**declared, **_of_functions(mechanism), **_of_calls(mechanism)}
-    # A name starts at its first assignment's kind and only ever rises to REAL, so this ends.
-    changed = True
-    while changed:
-        changed = False
-        for statement in statements_in(mechanism.body):
-            for name, kind in _bindings(statement, of):
-                joined = join([kind, of.get(name, kind)])
-                if of.get(name) is not joined:
-                    of[name] = joined
-                    changed = True
-    return Kinds(of)
-
-
-def _of_functions(mechanism: nodes.Mechanism) -> dict[str, PythonKind]:
-    """The kinds of what public functions give, under their names with brackets, and of what they take."""
-    given = {f"{f.name}()": _OF_SORT[f.result] for f in mechanism.functions}
-    taken = {f"{f.name}({i})": _OF_SORT[s] for f in mechanism.functions for i, s in enumerate(f.args)}
-    return given | taken
-
-
-def _of_calls(mechanism: nodes.Mechanism) -> dict[str, PythonKind]:
-    """The kinds of the fields of what calls release, under `call.field`."""
-    found: dict[str, PythonKind] = {}
-    uses = {use.name: use for use in mechanism.uses}
-    for call in statements_in(mechanism.body):
-        if isinstance(call, nodes.Invoke):
-            callee = contract_of(uses[call.mechanism]).mechanism
-            kinds = kinds_of(callee)
-            for emit in statements_in(callee.body):
-                for each in emit.fields if isinstance(emit, nodes.Emit) else ():
-                    name = f"{call.name}.{each.name}"
-                    kind = kinds.expression(each.value)
-                    found[name] = join([kind, found.get(name, kind)])
-    return found
-
-
-def drawn_kind(statement: nodes.Sample, kinds: Kinds) -> PythonKind:
-    """The kind of what a draw gives."""
-    return _drawn(statement.family, statement.args, kinds.of)
-
-
-def _declared(inputs: tuple[nodes.Input, ...]) -> dict[str, PythonKind]:
-    of: dict[str, PythonKind] = {}
-    for item in inputs:
-        match item:
-            case nodes.Parameter(name=name, sort=sort) | nodes.PublicVector(name=name, sort=sort):
-                of[name] = _OF_SORT[sort]
-            case nodes.Queries(names=names, sort=sort):
-                of.update(dict.fromkeys(names, _OF_SORT[sort]))
-    return of
-
-
-def _bindings(statement: nodes.Stmt, of: Mapping[str, PythonKind]) -> list[tuple[str, PythonKind]]:
-    match statement:
-        case nodes.Assign(name=name, value=value):
-            return [(name, _kind(value, of))]
-        case nodes.Sample(name=name, family=family, args=args):
-            return [(name, _drawn(family, args, of))]
-        case nodes.Choose(name=name):
-            return [(name, PythonKind.INT)]
-        case nodes.Logistic(name=name):
-            return [(name, PythonKind.REAL)]
-        case nodes.For(index=index, over=over):
-            found = [] if index is None else [(index, PythonKind.INT)]
-            if isinstance(over, nodes.OverQueries):
-                found.append((over.item, of[over.base]))
-            return found
-        case nodes.Invoke() | nodes.If() | nodes.While() | nodes.Emit() | nodes.Empty():
-            return []
-
-
-def _drawn(family: Family, args: tuple[nodes.Expr, ...], of: Mapping[str, PythonKind]) -> PythonKind:
-    match family.row.lattice:
-        case Lattice.NONE:
-            return PythonKind.REAL
-        case Lattice.WHOLE:
-            return PythonKind.INT
-        case Lattice.STEP:
-            return _kind(args[1], of)
-
-
-def _kind(expr: nodes.Expr, of: Mapping[str, PythonKind]) -> PythonKind:
-    match expr:
-        case nodes.Number(value=value):
-            return PythonKind.INT if value.denominator == 1 else PythonKind.REAL
-        case nodes.Boolean() | nodes.Compare() | nodes.Logic() | nodes.OutIs():
-            return PythonKind.BOOL
-        case nodes.Name(ident=ident) | nodes.Index(base=ident):
-            # A name that is read before the walk has met its assignment: the next round corrects it.
-            return of.get(ident, PythonKind.INT)
-        case nodes.Call(function=function) if f"{function}()" in of:
-            return of[f"{function}()"]
-        case nodes.Call(function="floor" | "len"):
-            return PythonKind.INT
-        case nodes.Call(function="abs" | "min" | "max" | "clip", args=args):
-            return join(_kind(a, of) for a in args)
-        case nodes.Call():
-            return PythonKind.REAL
-        case nodes.Unary(op=op, operand=operand):
-            return PythonKind.BOOL if op == "not" else _kind(operand, of)
-        case nodes.Binary(op="/"):
-            return PythonKind.REAL
-        case nodes.Binary(op="**", left=left, right=right):
-            return _kind(left, of) if literal_power(right) is not None else PythonKind.REAL
-        case nodes.Binary(left=left, right=right):
-            return join((_kind(left, of), _kind(right, of)))
-        case nodes.Conditional(then=then, otherwise=otherwise):
-            return join((_kind(then, of), _kind(otherwise, of)))
-        case nodes.OutField(field=name, of=call):
-            return of.get(f"{call}.{name}", PythonKind.REAL)
-        case nodes.OutCount():
-            return PythonKind.INT
-        case nodes.Gather(function="max" | "min" | "sum" | nodes.LISTING, body=body):
-            return _kind(body, of)  # the index of the set is an int, as every name is that is not in `of`
-        case nodes.Gather(function=nodes.LOG_SUM):
-            return PythonKind.REAL
-        case nodes.Gather():
-            return PythonKind.INT
-        case nodes.Member():
-            return PythonKind.BOOL
+    table = _PythonSorts(mechanism)
+    of = {name: _OF_SORT[sort] for name, sort in table.names.items() if sort is not None}
+    return Kinds(of, {f.name: tuple(_OF_SORT[s] for s in f.args) for f in mechanism.functions}, table)
 
 
 def literal_power(exponent: nodes.Expr) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Never
 
-from aligncheck.language.check.symbol_table import ALIGNMENT_COST, ANSWER_INDEX, SymbolTable, symbols_of
+from aligncheck.language.check.symbol_table import ALIGNMENT_COST, ANSWER_INDEX, SymbolTable
 from aligncheck.language.diagnostics import Label, fault
 from aligncheck.language.families import Family, Lattice
 from aligncheck.language.internal import InternalError
@@ -35,19 +35,16 @@ class Sorts:
     mixed: frozenset[str] = frozenset()
 
 
-def sorts_of(mechanism: n.Mechanism, symbols: SymbolTable) -> Sorts:
+def sorts_of(mechanism: n.Mechanism) -> Sorts:
     """The least sorts that hold every value. Says nothing about mistakes: see `check_sorts`."""
-    table = _Table(symbols)
-    body = tuple(statements_in(mechanism.body))
-    while table.widen(body):
-        pass
+    table = SortTable(mechanism)
     known = {name: sort for name, sort in table.names.items() if sort is not None}
     return Sorts(known, dict(table.fields), frozenset(table.mixed))
 
 
 def check_sorts(source: Source, mechanism: n.Mechanism, symbols: SymbolTable) -> Sorts:
     """The sorts of a spec. Raises SpecError for the first expression of the wrong sort."""
-    sorts = sorts_of(mechanism, symbols)
+    sorts = sorts_of(mechanism)
     _Checker(source, symbols, sorts).mechanism(mechanism)
     return sorts
 
@@ -55,7 +52,7 @@ def check_sorts(source: Source, mechanism: n.Mechanism, symbols: SymbolTable) ->
 def called_fields(symbols: SymbolTable, call: str) -> Mapping[str, Sort]:
     """The sorts of the fields of the records that a call released."""
     callee = symbols.callee(call)
-    return sorts_of(callee, symbols_of(Source("", ""), callee)).fields if callee is not None else {}
+    return sorts_of(callee).fields if callee is not None else {}
 
 
 def _join(one: Sort | None, other: Sort | None) -> Sort | None:
@@ -70,19 +67,27 @@ def _join(one: Sort | None, other: Sort | None) -> Sort | None:
 # --- inference ----------------------------------------------------------------------------------------------
 
 
-class _Table:
-    """Sorts while they are being inferred: None where nothing is known yet."""
+class SortTable:
+    """The sorts of a spec's names and of its records' fields: None where nothing is known."""
 
-    def __init__(self, symbols: SymbolTable) -> None:
+    def __init__(self, mechanism: n.Mechanism) -> None:
         self.names: dict[str, Sort | None] = {ALIGNMENT_COST: Sort.REAL}
         self.fields: dict[str, Sort] = {}
         self.mixed: set[str] = set()
-        self.functions = {name: each.result for name, each in symbols.functions.items()}
-        self.called = {name: called_fields(symbols, name) for name in symbols.calls}
-        for name, item in symbols.inputs.items():
-            self.names[name] = item.sort
+        self.functions = {each.name: each.result for each in mechanism.functions}
+        for item in mechanism.inputs:
+            self.names |= dict.fromkeys(item.names, item.sort)
+        body = tuple(statements_in(mechanism.body))
+        callees = {use.name: use.contract.mechanism for use in mechanism.uses if use.contract is not None}
+        self.called = {
+            s.name: type(self)(callees[s.mechanism]).fields
+            for s in body
+            if isinstance(s, n.Invoke) and s.mechanism in callees
+        }
+        while self._widen(body):
+            pass
 
-    def widen(self, body: tuple[n.Stmt, ...]) -> bool:
+    def _widen(self, body: tuple[n.Stmt, ...]) -> bool:
         """One pass over the program; whether anything has changed."""
         before = (dict(self.names), dict(self.fields))
         for statement in body:
@@ -92,7 +97,7 @@ class _Table:
                 case n.Invoke():
                     pass
                 case n.Sample(name, _, family, args):
-                    self._meet(name, self._noise(family, args))
+                    self._meet(name, self.drawn(family, args))
                 case n.Choose(name):
                     self._meet(name, Sort.INT)
                 case n.Logistic(name):
@@ -117,8 +122,8 @@ class _Table:
     def _meet(self, name: str, sort: Sort | None) -> None:
         self.names[name] = _join(self.names.get(name), sort)
 
-    def _noise(self, family: Family, args: tuple[n.Expr, ...]) -> Sort | None:
-        """Discrete noise is a multiple of its step."""
+    def drawn(self, family: Family, args: tuple[n.Expr, ...]) -> Sort | None:
+        """The sort of a draw: discrete noise is a multiple of its step."""
         match family.row.lattice:
             case Lattice.WHOLE:
                 return Sort.INT
@@ -273,11 +278,7 @@ class _Checker:
         callee = self._symbols.callee(call.name)
         if callee is None:
             raise InternalError("the called file has not been read")
-        declared = {
-            name: item
-            for item in callee.inputs
-            for name in (item.names if isinstance(item, n.Queries) else (item.name,))
-        }
+        declared = {name: item for item in callee.inputs for name in item.names}
         for argument in call.arguments:
             value, item = argument.value, declared[argument.name]
             if isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector):
