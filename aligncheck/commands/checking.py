@@ -274,18 +274,29 @@ def why_lost(outcome: Lost, work: str) -> tuple[str, str]:
 
 
 def _with_progress_bar(finished: Iterator[Any], total: int) -> list[Any]:
+    done = []
+    with progress_bar() as show:
+        show("checking", 0, total)
+        for pair in finished:
+            done.append(pair)
+            show("checking", len(done), total)
+    return done
+
+
+@contextmanager
+def progress_bar() -> Iterator[Callable[[str, int, int | None], None]]:
+    """A bar on standard error: what shows a stage, what is done of it, and the whole if that is known."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("checking"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     # No refresh thread: workers are forked while the bar is up, and no thread may hold a lock at a fork.
     bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-    done = []
     with bar:
-        task = bar.add_task("", total=total)
-        bar.refresh()
-        for pair in finished:
-            done.append(pair)
-            bar.advance(task)
+        task = bar.add_task("", total=None)
+
+        def show(stage: str, done: int, total: int | None) -> None:
+            bar.update(task, description=stage, completed=done, total=total)
             bar.refresh()
-    return done
+
+        yield show

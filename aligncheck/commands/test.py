@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import processors
+from aligncheck.commands.checking import processors, progress_bar
 
 if TYPE_CHECKING:
     from aligncheck.statistical.patterns import InputPair
@@ -238,18 +238,6 @@ def _progress(wanted: bool) -> Iterator[Progress]:
     if not wanted or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield lambda stage, done, total: None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # No refresh thread: workers are forked while the bar is up, and no thread may hold a lock at a fork.
-    bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
-    with bar:
-        task = bar.add_task("first runs", total=None)
-        bar.refresh()
-
-        def show(stage: str, done: int, total: int) -> None:
-            bar.update(task, description=stage, completed=done, total=total)
-            bar.refresh()
-
+    with progress_bar() as show:
+        show("first runs", 0, None)
         yield show

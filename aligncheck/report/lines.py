@@ -39,6 +39,12 @@ class Canvas:
         for number, line in enumerate(self.wrapped(body, max(16, self.width - indent)) or [Text()]):
             yield Text.assemble(head if number == 0 else " " * indent, line)
 
+    def told(self, name: str, *texts: str) -> Iterator[Text]:
+        """Each sentence behind its name, such as `note`; help is green."""
+        for text in texts:
+            head = Text(f"{name}: ", style="bold green" if name == "help" else "bold")
+            yield from self.hanging(head, prose(text))
+
 
 @dataclass(frozen=True, slots=True)
 class Lines:

@@ -62,19 +62,16 @@ def _result(result: FileResult, comparison: Comparison | None) -> Json:
     source = Source(result.path, result.text)
     verdict = result.verdict
     verified = verdict if isinstance(verdict, Verified) else None
+    mechanism = None if isinstance(verdict, Error) else verdict.mechanism
     return {
         "path": result.path,
         "mechanism": result.mechanism,
         "verdict": name_of(result.verdict),
         "exit": exit_status(result.verdict),
         "seconds": _seconds(result.seconds),
-        "claim": None
-        if isinstance(verdict, Error) or not verdict.mechanism
-        else _claim(verdict.mechanism.claim),
+        "claim": None if mechanism is None else _claim(mechanism.claim),
         "route": verified.accepted.route if verified else None,
-        "conditions": [
-            _condition(source, r) for r in ([] if isinstance(verdict, Error) else verdict.conditions)
-        ],
+        "conditions": [_condition(source, each) for each in _conditions(result)],
         "cost": _cost(source, verified) if verified else None,
         "invariants": _invariants(result),
         "failure": _failure(source, verdict) if isinstance(verdict, AlignmentFails) else None,
@@ -216,17 +213,14 @@ def _counterexample(source: Source, example: Counterexample) -> Json:
         "output": [_record(record) for record in replay.run_d.output],
         "output_prime": [_record(record) for record in replay.run_d_prime.output],
         "cost": value_text(replay.cost),
-        "claim": None if replay.claim is None else value_text(replay.claim),
-        "most": None if replay.most is None else value_text(replay.most),
+        "claim": _optional(replay.claim),
+        "most": _optional(replay.most),
     }
 
 
 def _densities(example: DensityExample) -> Json:
-    scenario = example.scenario
     return {
-        "parameters": inputs_document(scenario.parameters),
-        "data": inputs_document(scenario.data),
-        "data_prime": inputs_document(scenario.data_prime),
+        **databases_document(example.scenario),
         "drawn": {name: value_text(value) for name, value in example.drawn},
         "output": [_record(record) for record in example.on_d.output],
         "output_prime": [_record(record) for record in example.on_d_prime.output],
@@ -241,15 +235,19 @@ def _optional(value: Value | None) -> str | None:
 
 
 def _scenario(scenario: Scenario) -> Json:
+    noise = {name: value_text(value) for name, value in scenario.all_noise()}
+    return {**databases_document(scenario), "noise": noise}
+
+
+def databases_document(scenario: Scenario) -> Json:
     return {
-        "parameters": inputs_document(scenario.parameters),
-        "data": inputs_document(scenario.data),
-        "data_prime": inputs_document(scenario.data_prime),
-        "noise": {name: value_text(value) for name, value in scenario.all_noise()},
+        "parameters": _inputs(scenario.parameters),
+        "data": _inputs(scenario.data),
+        "data_prime": _inputs(scenario.data_prime),
     }
 
 
-def inputs_document(inputs: Inputs) -> Json:
+def _inputs(inputs: Inputs) -> Json:
     return {name: _texts(value) if isinstance(value, tuple) else value_text(value) for name, value in inputs}
 
 
@@ -262,8 +260,8 @@ def step_document(source: Source, step: PairedStep) -> Json:
         **_place(source, either.span),
         "on_d": _side(source, step.on_d) if step.on_d else None,
         "on_d_prime": _side(source, step.on_d_prime) if step.on_d_prime else None,
-        "shift": None if step.shift is None else value_text(step.shift),
-        "cost": None if step.cost is None else value_text(step.cost),
+        "shift": _optional(step.shift),
+        "cost": _optional(step.cost),
     }
 
 

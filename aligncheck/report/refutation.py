@@ -37,7 +37,7 @@ from aligncheck.refutation.violation import (
     Violation,
 )
 from aligncheck.report.lines import Canvas, Lines, prose
-from aligncheck.report.machine import diagnostic_document, inputs_document, step_document
+from aligncheck.report.machine import databases_document, diagnostic_document, step_document
 from aligncheck.report.numbers import listed
 from aligncheck.report.sidebyside import RunsTable, table_lines
 from aligncheck.report.terminal import diagnostic_lines
@@ -71,14 +71,13 @@ def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
             if mechanism is None:
                 raise InternalError("an outcome without its mechanism")
             yield from _violation(canvas, source, mechanism, outcome)
-            for text in refutation.advice:
-                yield from canvas.hanging(Text("help: ", style="bold green"), prose(text))
+            yield from canvas.told("help", *refutation.advice)
         case NoViolation():
             if mechanism is None:
                 raise InternalError("an outcome without its mechanism")
             yield from _no_violation(canvas, mechanism, outcome)
         case Unfinished(message=message):
-            yield from canvas.hanging(Text("note: ", style="bold"), prose(message))
+            yield from canvas.told("note", message)
         case Diagnostic():
             for one in (outcome, *refutation.further):
                 yield from diagnostic_lines(canvas, source, one)
@@ -99,18 +98,15 @@ def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: 
     yield from _facts(canvas, list(violation_facts(violation)))
     if violation.trace is not None:
         yield Text()
-        yield from canvas.hanging(
-            Text("how E arises: ", style="bold"),
-            prose("a run on D that ends in E, and what the same noise does on D'"),
+        yield from canvas.told(
+            "how E arises", "a run on D that ends in E, and what the same noise does on D'"
         )
         yield from table_lines(canvas, source, trace_table(violation.trace))
     yield Text()
-    yield from canvas.hanging(
-        Text("note: ", style="bold"),
-        prose(
-            "both intervals are rigorous, and D and D' are neighbours as declared: "
-            "this is about the mechanism itself"
-        ),
+    yield from canvas.told(
+        "note",
+        "both intervals are rigorous, and D and D' are neighbours as declared: "
+        "this is about the mechanism itself",
     )
 
 
@@ -185,30 +181,25 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
     yield Text()
     strongest = outcome.strongest
     if strongest is not None:
-        yield from canvas.hanging(
-            Text("strongest ratio seen: ", style="bold"),
-            prose(f"{_strength(strongest)} that `{unparse_claim(mechanism)}` allows"),
+        yield from canvas.told(
+            "strongest ratio seen", f"{_strength(strongest)} that `{unparse_claim(mechanism)}` allows"
         )
         facts = [*_databases(strongest.scenario), ("E", describe(strongest.event))]
         yield from _facts(canvas, facts)
         if _is_tight(strongest):
-            yield from canvas.hanging(
-                Text("tight: ", style="bold"),
-                prose("on these inputs no smaller level holds (by rigorous bounds, to nine digits)"),
+            yield from canvas.told(
+                "tight", "on these inputs no smaller level holds (by rigorous bounds, to nine digits)"
             )
-    for reason in outcome.left_out[:3]:
-        yield from canvas.hanging(Text("left out: ", style="bold"), prose(reason))
-    yield from canvas.hanging(
-        Text("note: ", style="bold"), prose("this claims nothing; `aligncheck verify` proves")
-    )
+    yield from canvas.told("left out", *outcome.left_out[:3])
+    yield from canvas.told("note", "this claims nothing; `aligncheck verify` proves")
     if not outcome.looked:
         return
-    yield from canvas.hanging(Text("searched: ", style="bold"), prose(_searched(outcome)))
+    yield from canvas.told("searched", _searched(outcome))
     public = next((i.name for i in mechanism.inputs if isinstance(i, Parameter)), None)
     more = [] if outcome.searched.ended is Ended.THROUGH else ["`--timeout 60` searches for a minute"]
     more += [f"`--set {public}=VALUE` tries one value of `{public}`"] if public is not None else []
     if more:
-        yield from canvas.hanging(Text("help: ", style="bold green"), prose(", and ".join(more)))
+        yield from canvas.told("help", ", and ".join(more))
 
 
 def _strength(strongest: StrongestSeen) -> str:
@@ -345,17 +336,9 @@ def _searched_document(searched: Searched) -> Json:
     }
 
 
-def _scenario_document(scenario: Scenario) -> Json:
-    return {
-        "parameters": inputs_document(scenario.parameters),
-        "data": inputs_document(scenario.data),
-        "data_prime": inputs_document(scenario.data_prime),
-    }
-
-
 def _violation_document(source: Source, violation: Violation) -> Json:
     return {
-        **_scenario_document(violation.scenario),
+        **databases_document(violation.scenario),
         "event": describe(violation.event),
         "probability": _interval_document(violation.on_d),
         "probability_prime": _interval_document(violation.on_d_prime),
@@ -398,7 +381,7 @@ def _strongest_document(outcome: NoViolation) -> Json | None:
     if strongest is None:
         return None
     return {
-        **_scenario_document(strongest.scenario),
+        **databases_document(strongest.scenario),
         "event": describe(strongest.event),
         "level": strongest.level,
         "claim": value_text(strongest.claim),

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aligncheck import __version__
 from aligncheck.language.printable import printable
-from aligncheck.report.lines import Canvas, Lines, columns, prose
+from aligncheck.report.lines import Canvas, Lines, columns
 from aligncheck.statistical.output_events import describe
 from aligncheck.statistical.results import Level, Tested
 
@@ -87,7 +87,7 @@ def _lines(canvas: Canvas, tested: Tested, plot: str | None) -> Iterator[Text]:
         yield Text()
         yield from _sweep(canvas, tested)
     yield Text()
-    yield from _conclusions(canvas, tested)
+    yield from canvas.told("note", *_conclusions(tested))
     if plot is not None:
         yield Text(f"plot: {plot}")
 
@@ -168,54 +168,42 @@ def _tested_alike(one: Level, other: Level) -> bool:
     return (one.pair, one.event) == (other.pair, other.event)
 
 
-def _conclusions(canvas: Canvas, tested: Tested) -> Iterator[Text]:
+def _conclusions(tested: Tested) -> Iterator[str]:
     confidence = f"{tested.alpha:g}"
     match tested.finding:
         case "evidence":
-            yield from _note(
-                canvas,
+            yield (
                 f"statistical evidence, no proof: a function that is {_private(tested)}-private is accused "
-                f"so with probability at most {confidence}",
+                f"so with probability at most {confidence}"
             )
         case "no evidence":
-            yield from _note(canvas, "this claims nothing: a violation may be rarer, or need other inputs")
+            yield "this claims nothing: a violation may be rarer, or need other inputs"
         case "no dependence":
-            yield from _note(
-                canvas,
+            yield (
                 "outputs on D and D' could not be told apart, so nothing was tested: this is not shown to be "
-                "private. Is the private input the first parameter (see `--database`)? Does it matter there?",
+                "private. Is the private input the first parameter (see `--database`)? Does it matter there?"
             )
     if len(tested.levels) > 1 and tested.violated_up_to is not None:
-        yield from _note(
-            canvas,
+        yield (
             f"levels are rejected one after the other, up to eps = {tested.violated_up_to:g}: wrong for any "
-            f"of them with probability at most {confidence}",
+            f"of them with probability at most {confidence}"
         )
-    yield from _note(
-        canvas,
+    yield (
         f"{tested.pairs} pairs of inputs, the event chosen on up to {tested.selection:,} runs of each input "
-        f"and tested on {tested.runs:,} others; {tested.how}",
+        f"and tested on {tested.runs:,} others; {tested.how}"
     )
     match tested.randomness:
         case "seeded":
-            yield from _note(canvas, f"`--seed {tested.seed}` repeats this")
+            yield f"`--seed {tested.seed}` repeats this"
         case "fresh":
-            yield from _note(
-                canvas, "its randomness cannot be seeded: the same test again gives other numbers"
-            )
+            yield "its randomness cannot be seeded: the same test again gives other numbers"
         case "kept":
-            yield from _note(
-                canvas, "it keeps a generator that starts the same each time, so all was run in one process"
-            )
+            yield "it keeps a generator that starts the same each time, so all was run in one process"
 
 
 def _private(tested: Tested) -> str:
     delta = _beside(tested.claimed, ", ")
     return f"({tested.claim:g}{delta})" if delta else f"{tested.claim:g}"
-
-
-def _note(canvas: Canvas, text: str) -> Iterator[Text]:
-    yield from canvas.hanging(Text("note: ", style="bold"), prose(text))
 
 
 def _ratio(level: Level) -> str:

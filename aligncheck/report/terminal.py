@@ -107,15 +107,8 @@ def diagnostic_lines(
 ) -> Iterator[Text]:
     frame = Frame(kind, diagnostic.code, diagnostic.message, colour, diagnostic.primary, diagnostic.related)
     yield from frame_lines(canvas, source, frame)
-    yield from _advice(canvas, "note", diagnostic.notes)
-    yield from _advice(canvas, "help", () if diagnostic.help is None else (diagnostic.help,))
-
-
-def _advice(canvas: Canvas, name: str, texts: Sequence[str]) -> Iterator[Text]:
-    for text in texts:
-        yield from canvas.hanging(
-            Text(f"{name}: ", style="bold green" if name == "help" else "bold"), prose(text)
-        )
+    yield from canvas.told("note", *diagnostic.notes)
+    yield from canvas.told("help", *(() if diagnostic.help is None else (diagnostic.help,)))
 
 
 # --- verified ---------------------------------------------------------------------------------------------
@@ -136,7 +129,7 @@ def _verified(canvas: Canvas, source: Source | None, verdict: Verified, verbose:
         yield from _titled(canvas, "route", [ROUTES.get(route, route)])
         yield from _proof(canvas, source, invariants_of(verdict), verdict.conditions)
         yield Text()
-        yield from _advice(canvas, "note", (WHAT_IT_SAYS,))
+        yield from canvas.told("note", WHAT_IT_SAYS)
 
 
 WHAT_IT_SAYS = (
@@ -291,11 +284,11 @@ def _fails(canvas: Canvas, source: Source | None, verdict: AlignmentFails, verbo
         yield Text()
         yield from _runs(canvas, source, verdict.mechanism, verdict.counterexample, verdict.condition)
     yield Text()
-    yield from _advice(canvas, "help", verdict.advice or (() if verdict.help is None else (verdict.help,)))
-    yield from _advice(canvas, "note", about_failure(verdict))
+    yield from canvas.told("help", *(verdict.advice or (() if verdict.help is None else (verdict.help,))))
+    yield from canvas.told("note", *about_failure(verdict))
     if verdict.condition in (*_MENDED, Condition.SCALES) and not _about_the_claim(verdict):
         path = "FILE" if source is None else source.path
-        yield from _advice(canvas, "help", (f"`aligncheck refute {path}` searches for a real violation",))
+        yield from canvas.told("help", f"`aligncheck refute {path}` searches for a real violation")
     yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
     yield Text()
     yield from _summary(canvas, verdict.conditions)
@@ -405,8 +398,8 @@ def _unknown(canvas: Canvas, source: Source | None, verdict: Unknown, verbose: b
     yield Text()
     yield from frame_lines(canvas, source, Frame("unknown", code, verdict.message, "yellow", verdict.primary))
     yield Text()
-    yield from _advice(canvas, "help", () if verdict.help is None else (verdict.help,))
-    yield from _advice(canvas, "note", ("nothing is claimed: neither a proof nor a violation was found",))
+    yield from canvas.told("help", *(() if verdict.help is None else (verdict.help,)))
+    yield from canvas.told("note", "nothing is claimed: neither a proof nor a violation was found")
     if verdict.condition is not None:
         yield from canvas.hanging(Text("more: ", style="bold"), _more(verdict.condition, verdict.mechanism))
     if verdict.conditions:
