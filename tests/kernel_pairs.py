@@ -901,7 +901,11 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair(
         "a_later_set_told_by_noise",
-        LATER.replace("[]", "i == 0 or {i|eta[i]} >= 1"),
+        spec(
+            *("nu ~ Lap(1/eps)", "mu ~ Lap(1/eps)", "for i, y in q:", "  eta[i] ~ Lap(1/eps)"),
+            *("best = max(q[i] for i in q where i == 0 or eta[i] >= 1)", "emit done"),
+            align="mu += 0*(best' - best)\n  eta[i] += 0*{x|nu}",
+        ),
         "acyclic",
         Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
@@ -1009,7 +1013,7 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "a_later_set_that_one_run_may_find_empty",
         spec(
-            *("for i, y in q:", "  eta[i] ~ Lap(1/eps)", "k = argmax(b[j] for j in b)", "mu ~ Lap(1/eps)"),
+            *("for i, y in q:", "  eta[i] ~ Lap(1/eps)", "mu ~ Lap(1/eps)", "k = argmax(b[j] for j in b)"),
             *("best = max(eta[i] for i in q where b[k] >= b[1] and (k == 0 or b[k] > b[0]))", "emit done"),
             align="mu += 0*(best' - best)",
             more="  b : queries, sensitivity {0|1}\n",

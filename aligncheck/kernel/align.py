@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, combinations, repeat
+from itertools import chain, combinations, product, repeat
 from typing import TypeAlias
 
 import z3
@@ -22,12 +22,10 @@ from aligncheck.language.families import Family, Moves, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
-    align_expressions,
     moved_by,
     shifts_in,
     signed_terms,
     statements_in,
-    subexpressions,
 )
 
 Rate: TypeAlias = tuple[Term, Term]
@@ -123,21 +121,20 @@ class Aligner(Sets):
         except Reject:  # it reads what has no value here: nothing is known
             return self.symbols.false
         off = [z3.BoolVal(all(map(self.symbols.inputs_only, steps)), self.symbols.ctx)]
-        on_d = {pair[0].decl().get_id() for pair in self.late.values()}
         for m in moves:
-            if not (self._known_on_d(m.on, on_d) if self.general else self.symbols.noise_free(m.on)):
+            if not (self._made_of(m.on, (0,)) if self.general else self.symbols.noise_free(m.on)):
                 return self.symbols.false
             if not self.symbols.noise_free(*m.parts):
                 off.append(z3.Not(m.on))
         return both(*off)
 
-    def _known_on_d(self, term: Term, fixed: set[int], run: int = 0) -> bool:
-        """Whether a term speaks of inputs, of what is released, of draws on D (in this run of the two), and
-        of symbols in `fixed`: it has a value before any aligned draw has one, so that no definition of
-        aligned draws goes in a circle.
+    def _made_of(self, term: Term, runs: tuple[int, ...], fixed: Container[int] = ()) -> bool:
+        """Whether a term speaks of inputs, of what is released, of draws in these runs, and of symbols in
+        `fixed`. With draws on D alone it has a value before any aligned draw has one, so that no definition
+        of aligned draws goes in a circle.
         """
         return all(
-            role.run == run if isinstance(role, Drawn) else leaf.decl().get_id() in fixed
+            role.run in runs if isinstance(role, Drawn) else leaf.decl().get_id() in fixed
             for leaf, role in self.symbols.leaves(term)
             if isinstance(role, Drawn | Held)
         )
@@ -385,11 +382,10 @@ class Aligner(Sets):
 
     def of_the_past(self, term: Term, place: Span) -> None:
         """What averages over outputs cannot be told by them: where a claim is in δ or ρ a shift is a function
-        of D, D' and draws that were made, none of what is released later. (Nor of a maximum that is looked
-        ahead to: with no noise in it, it may still be made of what a selection tells.)
+        of D, D' and draws that were made, none of what is released later.
         """
-        for leaf, role in self.symbols.leaves(term) if self.averaged else ():
-            if isinstance(role, Told) or leaf.decl().get_id() in self._looked_ahead():
+        for _, role in self.symbols.leaves(term) if self.averaged else ():
+            if isinstance(role, Told):
                 text = "a claim in δ or ρ averages over outputs: no shift depends on what is released later"
                 raise Reject("acyclic", place, text)
 
@@ -413,36 +409,11 @@ class Aligner(Sets):
             for part in term.children():
                 self.countable(part, place)
 
-    def _looked_ahead(self) -> set[int]:
-        """The symbols of what is computed later, in any run."""
-        return {t.decl().get_id() for each in self.late.values() for t in each}
-
     # --- what holds of complete runs -----------------------------------------------------------------------
-
-    def everywhere_in_general(self, path: Path, ahead: bool = True) -> None:
-        """The same on the general route, where a shift may read any draw on D, in both runs on D. The order
-        is nothing to it: this only says which point the alignment takes a point to. Lines without sets are
-        functions of what stays as it is (`LEVEL`), whether or not they are defined where nothing is drawn.
-        """
-        lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
-        sets = any(isinstance(e, n.Gather) for e in lines)
-        modes = (Mode.ALIGN, Mode.TWIN) if sets else (Mode.LEVEL, Mode.LEVEL)
-        at, known = self.index("at"), {x for x, *_ in path.twins}
-        for x in filter(self.indexed, self.noise if ahead or not sets else ()):
-            for run, mode in zip((0, 2), modes if x not in known else (), strict=False):
-                scope = replace(self.scope(mode, path, self.spec.span, (at,)), run=run, testing=True)
-                shift, drawn = self.total(self.moves(x, at, scope)), self.noise[x].symbols
-                if not self._known_on_d(shift, self._looked_ahead(), run):
-                    continue
-                moved = drawn[1](at) == drawn[run](at) + shift
-                if run == 0:  # also where nothing is drawn, and nothing is read
-                    path.fact(Kind.WHOLE, moved, (at,))
-                else:  # what is not drawn has no image that two runs share
-                    path.twins.append((x, at, moved))
 
     def one_to_one(self, path: Path) -> None:
         """Two runs on D with one image and one output have the same draws."""
-        for x, at, moved in path.twins:
+        for x, (at, moved) in path.twins.items():
             path.fact(Kind.TWIN, implies(self.is_drawn(path, x, at), moved), (at,))
         for x, noise in self.noise.items():
             j = self.index("j")
@@ -457,38 +428,46 @@ class Aligner(Sets):
         return self.witness.route == "injective"
 
     def everywhere(self, path: Path) -> None:
-        """The aligned draws at every index, where a shift is made of inputs, of what is released and of
-        maxima that the alignment looks ahead to, or of what a single call released, or of draws on D: an
-        equation that defines the aligned draw, also of draws that are made later.
+        """The aligned draws at every index, where a shift is made of inputs, of what is released, of what a
+        single call released, and of draws: an equation that defines the aligned draw, also of draws that are
+        made later, or never. On the general route it speaks of draws on D alone, in both runs on D; of the
+        twin's it is said where these are drawn: what is not has no image that two runs share.
         """
-        at = self.index("at")
-        scope = self.scope(Mode.LEVEL, path, self.spec.span, (at,))
-        fixed = self._looked_ahead()
+        at, fixed = self.kept(("everywhere",), lambda: self.index("at")), set[int]()
         for made in path.calls.values():  # lines can read here what single calls released: see `_records`
             fixed |= {symbol.get_id() for symbol in (made.length.decl(), made.tag, *made.fields.values())}
-        for x in filter(self.indexed, self.noise):
+        for x, run in product(filter(self.indexed, self.noise), self.runs[::2]):
+            scope = self.scope(Mode.LEVEL, path, self.spec.span, (at,)).of(run)
             try:
                 moves = self.moves(x, at, scope)
             except Reject:
                 continue
-            if any(m.divisor is not None for m in moves):
-                continue  # this is known when the draw is made
-            shift = self.total(moves)
+            shift, drawn = self.total(moves), self.noise[x].symbols
             places = (m.source[1] for m in moves if m.source is not None)
-            if not all(self._known_on_d(t, fixed) for t in (shift, *places)):
+            runs = (run,) if self.general else (0, 1)
+            if any(m.divisor is not None for m in moves) or not all(
+                self._made_of(t, runs, fixed) for t in (shift, *places)
+            ):
+                continue  # this is known when the draw is made
+            moved = drawn[1](at) == self._renew(drawn[run](at), moves)
+            if run and x not in path.twins:
+                path.twins[x] = at, moved
+            if run or (Kind.WHOLE, anatomy(moved)) in path.known:
                 continue
             if not self.symbols.draws(shift) or self._defined_everywhere(x, at, path):
-                on_d, on_other, _ = (f(at) for f in self.noise[x].symbols)
-                path.fact(Kind.WHOLE, on_other == self._renew(on_d, moves), (at,))
+                path.fact(Kind.WHOLE, moved, (at,))
 
     def _defined_everywhere(self, x: str, at: Term, path: Path) -> bool:
-        """Whether a shift that is made of draws on D, whenever they are made, is defined at any index; then
-        what defines its maxima is known. Where it is not, it is evaluated when the draw is made.
+        """Whether a shift that is made of draws, whenever they are made, is defined at any index; then what
+        defines its maxima is known. Where it is not, it is evaluated when the draw is made.
         """
         trial = path.copy()
         trial.pending = []
+        scope = self.scope(Mode.ALIGN, trial, self.spec.span, (at,))
         try:
-            self.moves(x, at, self.scope(Mode.ALIGN, trial, self.spec.span, (at,)))
+            self.moves(x, at, replace(scope, testing=self.general))
+            if self.general:
+                self.moves(x, at, replace(scope, mode=Mode.TWIN, run=2, testing=True))
             self.discharge(trial)
         except Reject:
             return False

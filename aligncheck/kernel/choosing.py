@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 import z3
 
@@ -19,7 +20,7 @@ from aligncheck.kernel.align import Aligner
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import ABOVE, divided
 from aligncheck.kernel.logic import FEW, Kind
-from aligncheck.kernel.sets import Folded, Opened
+from aligncheck.kernel.sets import EXTREMA, PLACES, Folded, Opened
 from aligncheck.kernel.state import Mode, Path, Scope
 from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
@@ -34,24 +35,19 @@ class Selecting(Aligner):
 
     def prepare_selections(self) -> None:
         """Symbols for every selection, and for the maxima that an earlier draw's alignment reads."""
-        s = self.symbols
         self.looked_ahead: dict[str, n.Gather] = {}
         drawn: set[str] = set()
         for stmt in self.spec.body:
             drawn |= {d.name for d in statements_in((stmt,)) if isinstance(d, n.Sample)}
-            if not isinstance(stmt, n.Assign) or not isinstance(stmt.value, n.Gather):
+            if not isinstance(stmt, n.Assign) or stmt.name not in self.settled:
                 continue
             x, g = stmt.name, stmt.value
-            if self.as_choice(stmt) is not None:
+            if not isinstance(g, n.Gather) or self.as_choice(stmt) is not None:
                 continue
-            if x in self.settled and g.function in ("argmax", "argmin", *n.SELECTING):
+            if g.function in (*PLACES, *n.SELECTING):
                 self.selections[x] = self._symbols_of(x, g)
-                if self.selections[x].single:
-                    self.late[x] = (self.selections[x].at(s.zero),) * 3
-            elif x in self.settled and g.function in ("max", "min") and x in self._read_for(drawn):
+            elif g.function in EXTREMA and x in self._read_for(drawn):
                 self.looked_ahead[x] = g
-                self.late[x] = tuple(self.held(x + "'" * run, s.REAL) for run in range(3))
-                self.late_places[x] = tuple(self.held(f"place of {x}", s.INT) for _ in range(3))
 
     def as_choice(self, stmt: n.Assign) -> n.Choose | None:
         """The draw by weights that stands for the greatest with noise like Gumbel's, in a claim in δ or ρ."""
@@ -77,8 +73,8 @@ class Selecting(Aligner):
     # --- what align may read before it is computed ----------------------------------------------------------
 
     def look_ahead(self, path: Path) -> None:
-        """What holds of selections in complete runs; the aligned draws; then the maxima, which are functions
-        of draws of the first level (shown where these draws are read).
+        """What holds of selections in complete runs; then the maxima, which are functions of draws of the
+        first level (shown where these draws are read, once it is known what lines mean by the maxima).
 
         The statements that compute these come later: of the variables they read only those have their values
         already that are assigned once.
@@ -98,34 +94,12 @@ class Selecting(Aligner):
                         path.fact(Kind.WHOLE, formula, variables)
             except Reject:  # it depends on what has no value yet; then this is known after the statement only
                 continue
-        if not self.general:
-            self.everywhere(path)
-        for x in self.looked_ahead:
-            self._late_extrema(x, path, True)
-        if self.general:
-            self.everywhere_in_general(path)
+        levels, modes = (Mode.LEVEL,) * 3, (Mode.ALIGN, Mode.ALIGN, Mode.TWIN)
+        for reading, (x, g) in product((levels, modes), self.looked_ahead.items()):
+            scopes = (self.scope(reading[run], path, g.span).of(run) for run in self.runs)
+            path.late[x] = tuple(self.gathered(g, replace(scope, computed=True)) for scope in scopes)
         path.values = kept
         self.discharge(path)
-
-    def _late_extrema(self, x: str, path: Path, ahead: bool) -> None:
-        """Defines the value of a maximum, in each run, by its set."""
-        g = self.looked_ahead[x]
-        kinds = (Kind.WHOLE if ahead else Kind.RUN, Kind.PRIME, Kind.TWIN)
-        for scope, kind in zip(self.in_runs(g, path), kinds, strict=False):
-            if ahead:
-                mode = Mode.TWIN if kind is Kind.TWIN else Mode.ALIGN
-                scope = replace(scope, mode=mode, computed=True)
-            found = self.opened(g, scope)
-            if scope.mode is Mode.ALIGN and not self.symbols.noise_free(found.within):
-                raise Reject("acyclic", g.span, f"the set of `{x}` depends on noise")
-            self.exists(g, found, scope)
-            one = Folded(self.late[x][scope.run], self.late_places[x][scope.run], found)
-            self.define_extremum(g.function, one, kind, scope)
-
-    def assign_late(self, x: str, path: Path) -> None:
-        """The statement that computes a maximum which the alignment looked ahead to."""
-        self._late_extrema(x, path, False)
-        path.values[x] = self.late[x][: len(self.runs)]
 
     def _wanted(self, w: Selection, scope: Scope) -> Term:
         """How many indices are selected: so many, or at most so many (`upto`)."""
@@ -182,7 +156,7 @@ class Selecting(Aligner):
                 path.fact(kind, formula, variables)
         path.selected.add(stmt.name)
         if w.single:
-            path.values[stmt.name] = self.late[stmt.name][: len(self.runs)]
+            path.values[stmt.name] = (w.at(self.symbols.zero),) * len(self.runs)
 
     def _enough(self, w: Selection, wanted: Term, found: Opened, scope: Scope) -> None:
         """That there are as many indices as are selected."""
@@ -250,7 +224,7 @@ class Selecting(Aligner):
 class Choosing(Selecting):
     """Draws that are not moved, and logarithms of sums of exponentials."""
 
-    # --- logarithms of sums -------------------------------------------------------------------------------
+    # --- logarithms of sums ---------------------------------------------------------------------------------
 
     def log_sum(self, g: n.Gather, scope: Scope) -> Term:
         """`logsumexp(E for j in …)`; not in declarations, whose inputs could not be found then."""
@@ -289,7 +263,7 @@ class Choosing(Selecting):
             some = a.over.at(a.place).within
             path.fact(Kind.RUN, implies(some, both(here.within, either(z3.Not(there.within), greater))))
 
-    # --- draws --------------------------------------------------------------------------------------------
+    # --- draws ----------------------------------------------------------------------------------------------
 
     def choose(self, stmt: n.Choose, path: Path) -> None:
         """An index s, in proportion to weights exp(a_j), all positive (`log_of` demands it): on D and on D'

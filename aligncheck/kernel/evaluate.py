@@ -71,7 +71,6 @@ class Evaluator(World):
         for f in (ROOT, EXP, LN, LOG2, ABOVE):
             self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
         self.selections: dict[str, Selection] = {}
-        self.late: dict[str, tuple[Term, ...]] = {}
         self.applied: dict[int, tuple[Term, list[Term]]] = {}
         self.out = self.output()
 
@@ -222,8 +221,10 @@ class Evaluator(World):
             return scope.path.values[x][scope.run]
         if of_program and x in self.noise:
             return self.read_draw(e, x, self.symbols.zero, scope)
-        if mode in OF_COMPLETE and x in self.late:
-            return self.late[x][scope.run]
+        if mode in OF_COMPLETE and x in self.selections and self.selections[x].single:
+            return self.selections[x].at(self.symbols.zero)
+        if mode in OF_COMPLETE and x in scope.path.late:
+            return scope.path.late[x][scope.run]
         if mode is Mode.LEVEL and x in self.sorts:
             return self.held(x, self.sort(self.sorts[x]))
         if mode in (Mode.EARLY, Mode.RELATION):  # only these speak of it; of the cost, which is of both runs,

@@ -51,13 +51,10 @@ class Runner(Choosing):
             return exits.done(path)
         stmt, rest = body[0], body[1:]
         if top and _is_random(stmt):
-            if path.looked_ahead:
-                self.everywhere(path)
-                if self.general:
-                    self.everywhere_in_general(path, ahead=False)
-            else:
+            if not path.looked_ahead:
                 path.looked_ahead = True
                 self.look_ahead(path)
+            self.everywhere(path)
 
         def go_on(p: Path) -> None:
             self.block(rest, p, exits, top)
@@ -78,8 +75,6 @@ class Runner(Choosing):
                 self.choose(choice, path)
             case n.Assign(name=x) if x in self.selections:
                 self.select(path, stmt)
-            case n.Assign(name=x) if x in self.looked_ahead:
-                self.assign_late(x, path)
             case n.Assign():
                 self.assign(stmt, self.in_runs(stmt, path))
             case n.Sample():

@@ -149,7 +149,6 @@ class Sets(Evaluator):
             return
         candidates = [found.low, found.high - 1, *(w.other for w in self.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
-        candidates += [places[1] for places in self.late_places.values()]
         candidates += self.taken_at
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)
         candidates += [self.whole_number(e, relation) for e in self.witness.indices]

@@ -91,7 +91,8 @@ class Path:
     calls: dict[str, RecordList] = field(default_factory=dict)
     known: set[tuple[Kind, Anatomy]] = field(default_factory=set)
     looked_ahead: bool = False
-    twins: list[tuple[str, Term, Term]] = field(default_factory=list)
+    late: dict[str, tuple[Term, ...]] = field(default_factory=dict)
+    twins: dict[str, tuple[Term, Term]] = field(default_factory=dict)
     settled: int = 0
     foreseen: int = 0
     owed: list[Obligation] = field(default_factory=list)

@@ -84,7 +84,6 @@ class World:
     indices: list[Term] = field(default_factory=list)
     pool: list[Term] = field(default_factory=list)
     taken_at: list[Term] = field(default_factory=list)
-    late_places: dict[str, tuple[Term, ...]] = field(default_factory=dict)
     quotients: list[Term] = field(default_factory=list)
     apart: list[Term] = field(default_factory=list)
     moduli: dict[Anatomy, Term] = field(default_factory=dict)

@@ -56,7 +56,6 @@ RULES = {
     "or divided, {": "divided_where_it_is_steep",
     "a draw on a lattice that is divided": "divided_on_a_lattice",
     "takes the place of which": "exchanged_on_a_lattice_that_noise_tells",
-    "the set of `": "a_later_set_told_by_noise",
     "has a meaning around this set": "an_index_with_a_meaning",
     "a public function would know of each round": "a_function_that_knows_of_rounds",
     "text, both(one > 0, one <= 1)": "a_chance_of_0",
