@@ -19,7 +19,7 @@ from aligncheck.language.syntax.layout import spelled_plainly
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.exact import decimal
-from aligncheck.publish import sheet
+from aligncheck.publish import sheet as s
 from aligncheck.publish.playground import NotPlayableError, presets, program_document
 from aligncheck.refutation.findings import Refutation
 from aligncheck.refutation.violation import Violation
@@ -45,16 +45,16 @@ _LONGEST_TEST = 60
 """Characters of a test with its numbers; of a longer one the two sides are shown."""
 
 
-def spec_sheet(result: FileResult, refutation: Refutation | None = None) -> sheet.Sheet:
+def spec_sheet(result: FileResult, refutation: Refutation | None = None) -> s.Sheet:
     """The document about one spec. `refutation`: what a search for a violation found, where there was one."""
     violation = _violation(refutation)
     source = Source(result.path, result.text)
     blocks = [masthead(result, refutation), *_found(source, result, violation)]
     blocks += try_it([(result, refutation)])
-    return sheet.Sheet(f"{_title(result)}: {_verdict(result, violation)}", tuple(blocks))
+    return s.Sheet(f"{_title(result)}: {_verdict(result, violation)}", tuple(blocks))
 
 
-def try_it(pairs: Sequence[Judged], start: Mapping[str, Any] = MappingProxyType({})) -> Iterator[sheet.Block]:
+def try_it(pairs: Sequence[Judged], start: Mapping[str, Any] = MappingProxyType({})) -> Iterator[s.Block]:
     """What a reader moves; for a mechanism that a page does not run, why not. `start` as in `presets`."""
     programs = []
     for result, refutation in pairs:
@@ -65,7 +65,7 @@ def try_it(pairs: Sequence[Judged], start: Mapping[str, Any] = MappingProxyType(
             program = program_document(Source(result.path, result.text), mechanism)
             played = {"program": program, "presets": list(presets(result, start))}
         except NotPlayableError as what:
-            yield sheet.Paragraph(
+            yield s.Paragraph(
                 f"There are no sliders for `{mechanism.name}`: a page does not run {what}.", "note"
             )
             continue
@@ -73,10 +73,10 @@ def try_it(pairs: Sequence[Judged], start: Mapping[str, Any] = MappingProxyType(
         title = printable(f"{head.title}: {head.about}")
         programs.append({"title": title, "verdict": head.verdict, "tone": head.tone, **played})
     if programs:
-        yield sheet.Playground(tuple(programs))
+        yield s.Playground(tuple(programs))
 
 
-def comparison_sheet(one: Judged, other: Judged) -> sheet.Sheet:
+def comparison_sheet(one: Judged, other: Judged) -> s.Sheet:
     """Two specs: the lines that differ, both verdicts, and of each what was found: what fails first."""
     pair = (one, other)
     sources = [Source(result.path, result.text) for result, _ in pair]
@@ -85,15 +85,15 @@ def comparison_sheet(one: Judged, other: Judged) -> sheet.Sheet:
     marks = [frozenset(number for stretch in parting for number, _ in stretch[side]) for side in (0, 1)]
     for (result, refutation), source, marked in zip(pair, sources, marks, strict=True):
         heads.append((masthead(result, refutation),))
-        lists.append((sheet.Listing(source, _mechanism(result), marked),))
-    blocks: list[sheet.Block] = [sheet.Beside(*heads), sheet.SectionHead("The lines that differ")]
-    blocks += [_difference(*sources), sheet.SectionHead("Both in full"), sheet.Beside(*lists)]
+        lists.append((s.Listing(source, _mechanism(result), marked),))
+    blocks: list[s.Block] = [s.Beside(*heads), s.SectionHead("The lines that differ")]
+    blocks += [_difference(*sources), s.SectionHead("Both in full"), s.Beside(*lists)]
     told = sorted(zip(pair, sources, strict=True), key=lambda one: isinstance(one[0][0].verdict, Verified))
     for (result, refutation), source in told:
-        blocks.append(sheet.SectionHead(f"{_title(result)}: {_verdict(result, _violation(refutation))}"))
+        blocks.append(s.SectionHead(f"{_title(result)}: {_verdict(result, _violation(refutation))}"))
         blocks += _told(source, result, _violation(refutation))
     blocks += try_it(pair)
-    return sheet.Sheet(" beside ".join(_title(result) for result, _ in pair), tuple(blocks))
+    return s.Sheet(" beside ".join(_title(result) for result, _ in pair), tuple(blocks))
 
 
 def _violation(refutation: Refutation | None) -> Violation | None:
@@ -113,19 +113,19 @@ def _verdict(result: FileResult, violation: Violation | None) -> str:
     return name_of(result.verdict) + (", REFUTED" if violation is not None else "")
 
 
-def masthead(result: FileResult, refutation: Refutation | None) -> sheet.Masthead:
+def masthead(result: FileResult, refutation: Refutation | None) -> s.Masthead:
     """What a document begins with."""
     violation = _violation(refutation)
     tones = {Verified: "good", AlignmentFails: "bad", Error: "bad", Unknown: "open"}
     tone = "bad" if violation is not None else tones[type(result.verdict)]
     mechanism = _mechanism(result)
     about = "" if mechanism is None else " ".join(mechanism.doc.split())
-    return sheet.Masthead(_title(result), _verdict(result, violation), tone, about, result.path)
+    return s.Masthead(_title(result), _verdict(result, violation), tone, about, result.path)
 
 
-def _found(source: Source, result: FileResult, violation: Violation | None) -> Iterator[sheet.Block]:
-    yield sheet.SectionHead("The mechanism")
-    yield sheet.Listing(source, _mechanism(result), _marked(source, result))
+def _found(source: Source, result: FileResult, violation: Violation | None) -> Iterator[s.Block]:
+    yield s.SectionHead("The mechanism")
+    yield s.Listing(source, _mechanism(result), _marked(source, result))
     mechanism = _mechanism(result)
     if mechanism is not None and mechanism.align and not isinstance(result.verdict, Verified):
         yield _aligned(mechanism.align)
@@ -142,7 +142,7 @@ def _marked(source: Source, result: FileResult) -> frozenset[int]:
             return frozenset()
 
 
-def _told(source: Source, result: FileResult, violation: Violation | None) -> Iterator[sheet.Block]:
+def _told(source: Source, result: FileResult, violation: Violation | None) -> Iterator[s.Block]:
     """All that was found, below the listing."""
     match result.verdict:
         case Verified() as verified:
@@ -150,29 +150,29 @@ def _told(source: Source, result: FileResult, violation: Violation | None) -> It
         case AlignmentFails() as fails:
             yield from _failure(source, fails)
         case Unknown(message=message, help=help_) as unknown:
-            yield sheet.SectionHead("What is not decided")
-            yield sheet.Paragraph(message, "wrong")
+            yield s.SectionHead("What is not decided")
+            yield s.Paragraph(message, "wrong")
             yield from _help(() if help_ is None else (help_,))
-            yield sheet.Paragraph("Nothing is claimed: neither a proof nor a violation was found.", "note")
+            yield s.Paragraph("Nothing is claimed: neither a proof nor a violation was found.", "note")
             yield from _statuses(unknown.conditions)
         case Error(diagnostic=diagnostic, further=further):
-            yield sheet.SectionHead("What is wrong")
+            yield s.SectionHead("What is wrong")
             for one in (diagnostic, *further):
                 line, column = source.position(one.primary.span.start)
-                yield sheet.Paragraph(f"Line {line}, column {column}: {one.message}", "wrong")
+                yield s.Paragraph(f"Line {line}, column {column}: {one.message}", "wrong")
                 yield from _help(() if one.help is None else (one.help,))
     if violation is not None:
         yield from _refuted(source, violation)
 
 
-def _help(texts: Sequence[str]) -> Iterator[sheet.Block]:
-    return (sheet.Paragraph(text, "help") for text in texts)
+def _help(texts: Sequence[str]) -> Iterator[s.Block]:
+    return (s.Paragraph(text, "help") for text in texts)
 
 
 # --- verified ---------------------------------------------------------------------------------------------
 
 
-def _proof(source: Source, verified: Verified) -> Iterator[sheet.Block]:
+def _proof(source: Source, verified: Verified) -> Iterator[s.Block]:
     mechanism = verified.mechanism
     claim = f"one run of `{mechanism.name}` is private with {terminal.claimed_for(mechanism)}"
     if isinstance(mechanism.claim, nodes.Pure):
@@ -180,31 +180,31 @@ def _proof(source: Source, verified: Verified) -> Iterator[sheet.Block]:
         claim = f"one run of `{mechanism.name}` is {terminal.claimed_for(mechanism)}".replace(
             power, f"{power}-differentially private", 1
         )
-    yield sheet.SectionHead("What is proved")
-    yield sheet.Theorem(mechanism.name, f"{claim}.", tuple(guarantee(mechanism)[1:]))
-    yield sheet.SectionHead("The proof")
+    yield s.SectionHead("What is proved")
+    yield s.Theorem(mechanism.name, f"{claim}.", tuple(guarantee(mechanism)[1:]))
+    yield s.SectionHead("The proof")
     if has_densities(mechanism.body):
-        yield sheet.Paragraph(
+        yield s.Paragraph(
             "The ratio of the densities of what is drawn, on D and on D', is bounded for every output."
         )
     else:
-        yield sheet.Paragraph(
+        yield s.Paragraph(
             "Let D and D' be neighbours, H the noise of a run on D, and `out` what this run releases. The "
             "run on D' gets the noise H', which differs from H in these draws and in no other:"
         )
         yield _aligned(mechanism.align)
         route = terminal.ROUTES.get(verified.accepted.route, verified.accepted.route)
-        yield sheet.Paragraph(f"The theorem used is that of an {route}. Its conditions:")
+        yield s.Paragraph(f"The theorem used is that of an {route}. Its conditions:")
     order = {condition: number for number, condition in enumerate(Condition)}
     for report in sorted(verified.conditions, key=lambda one: order[one.condition]):
         yield _step(source, report)
         if report.condition is Condition.COST:
             yield from _cost(verified)
-    yield sheet.Paragraph(f"So {_shown(mechanism.claim)}, and this is the claim. ∎")
+    yield s.Paragraph(f"So {_shown(mechanism.claim)}, and this is the claim. ∎")
     if invariants := invariants_of(verified):
-        yield sheet.SectionHead("Invariants that the proof uses")
-        yield sheet.Grid("", ("loop", "holds at each head"), tuple(_parted(line) for line in invariants))
-    yield sheet.Paragraph(f"{terminal.WHAT_IT_SAYS[0].upper()}{terminal.WHAT_IT_SAYS[1:]}.", "note")
+        yield s.SectionHead("Invariants that the proof uses")
+        yield s.Grid("", ("loop", "holds at each head"), tuple(_parted(line) for line in invariants))
+    yield s.Paragraph(f"{terminal.WHAT_IT_SAYS[0].upper()}{terminal.WHAT_IT_SAYS[1:]}.", "note")
 
 
 def _parted(line: str) -> tuple[str, str]:
@@ -212,20 +212,20 @@ def _parted(line: str) -> tuple[str, str]:
     return loop.removeprefix("loop "), f"`{text}`"
 
 
-def _step(source: Source, report: ConditionReport) -> sheet.ProofStep:
+def _step(source: Source, report: ConditionReport) -> s.ProofStep:
     decided = tuple(
         (source.position(one.span.start)[0], one.text, one.how if one.steps else "")
         for one in report.obligations
     )
     lemma = "" if report.condition.lemma == "-" else report.condition.lemma
-    return sheet.ProofStep(report.condition.id, lemma, report.condition.proved, report.status.value, decided)
+    return s.ProofStep(report.condition.id, lemma, report.condition.proved, report.status.value, decided)
 
 
-def _aligned(items: tuple[nodes.AlignItem, ...]) -> sheet.Grid:
+def _aligned(items: tuple[nodes.AlignItem, ...]) -> s.Grid:
     rows = tuple(_shifts(items, ""))
     if not rows:
-        return sheet.Grid("The alignment", ("draw", "on D'", "when"), (("all", "as on D", "always"),))
-    return sheet.Grid("The alignment", ("draw", "on D'", "when"), rows)
+        return s.Grid("The alignment", ("draw", "on D'", "when"), (("all", "as on D", "always"),))
+    return s.Grid("The alignment", ("draw", "on D'", "when"), rows)
 
 
 def _shifts(items: tuple[nodes.AlignItem, ...], case: str) -> Iterator[tuple[str, str, str]]:
@@ -259,17 +259,17 @@ def _shown(claim: nodes.Claim) -> str:
             )
 
 
-def _cost(verified: Verified) -> Iterator[sheet.Block]:
+def _cost(verified: Verified) -> Iterator[s.Block]:
     claimed = verified.mechanism.claim
     bounded = isinstance(claimed, nodes.Pure) and claimed.most is not None
     claim = unparse_expr(claimed.epsilon if isinstance(claimed, nodes.Pure) else limit_of(verified))
     parts = cost_parts(verified)
     if not parts:
-        yield sheet.Paragraph(f"No draw is moved at a cost, so what is paid is within `{claim}`.")
+        yield s.Paragraph(f"No draw is moved at a cost, so what is paid is within `{claim}`.")
         return
     rows = tuple((f"`{p.name}`", _code(p.amount), _code(p.share), p.times) for p in parts)
     share = "share of bound" if bounded else "share of it"
-    yield sheet.Grid(
+    yield s.Grid(
         f"What moving the noise costs, in all at most `{claim}`",
         ("noise", "cost of one", share, "paid"),
         rows,
@@ -284,26 +284,26 @@ def _code(text: str) -> str:
 # --- not verified -----------------------------------------------------------------------------------------
 
 
-def _failure(source: Source, fails: AlignmentFails) -> Iterator[sheet.Block]:
-    yield sheet.SectionHead(f"What fails: {fails.condition.id}")
-    yield sheet.Paragraph(f"{fails.message[0].upper()}{fails.message[1:]}.", "wrong")
+def _failure(source: Source, fails: AlignmentFails) -> Iterator[s.Block]:
+    yield s.SectionHead(f"What fails: {fails.condition.id}")
+    yield s.Paragraph(f"{fails.message[0].upper()}{fails.message[1:]}.", "wrong")
     facts = list(terminal.to_prove(fails.conditions, fails.condition, Status.FAILED))
     if fails.counterexample is not None:
         facts += terminal.model_facts(fails.counterexample, fails.condition)
     if fails.densities is not None:
         facts += terminal.density_facts(fails.densities)
     if facts:
-        yield sheet.FactList(tuple(facts))
+        yield s.FactList(tuple(facts))
     if fails.counterexample is not None:
         yield from _runs(source, fails)
     yield from _help(fails.advice or (() if fails.help is None else (fails.help,)))
     yield from (
-        sheet.Paragraph(f"{text[0].upper()}{text[1:]}.", "note") for text in terminal.about_failure(fails)
+        s.Paragraph(f"{text[0].upper()}{text[1:]}.", "note") for text in terminal.about_failure(fails)
     )
     yield from _statuses(fails.conditions)
 
 
-def _runs(source: Source, fails: AlignmentFails) -> Iterator[sheet.Block]:
+def _runs(source: Source, fails: AlignmentFails) -> Iterator[s.Block]:
     if fails.counterexample is None:
         return
     match terminal.shown_runs(fails.mechanism, fails.counterexample, fails.condition):
@@ -311,15 +311,15 @@ def _runs(source: Source, fails: AlignmentFails) -> Iterator[sheet.Block]:
             return
         case (RunsTable() as table, said):
             yield _run_grid(source, table, "The two runs, step by step")
-            yield from map(sheet.Paragraph, said)
+            yield from map(s.Paragraph, said)
         case (terminal.CommonImage(rows=rows, released=released), _):
-            yield sheet.Grid(
+            yield s.Grid(
                 "Two noise vectors with one image", rows[0], rows[1:], code=frozenset(range(len(rows[0])))
             )
-            yield sheet.Paragraph(f"Both release `{released}`.")
+            yield s.Paragraph(f"Both release `{released}`.")
 
 
-def _run_grid(source: Source, table: RunsTable, title: str) -> sheet.Grid:
+def _run_grid(source: Source, table: RunsTable, title: str) -> s.Grid:
     head = ("line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "")
     rows: list[tuple[str, ...]] = []
     marked = set()
@@ -334,7 +334,7 @@ def _run_grid(source: Source, table: RunsTable, title: str) -> sheet.Grid:
     used = [n for n in range(6) if head[n] == "cost" or any(len(row) == 6 and row[n] for row in rows)]
     cut = tuple(row if len(row) == 1 else tuple(row[n] for n in used) for row in rows)
     code = frozenset(at for at, n in enumerate(used) if 1 <= n <= 4)
-    return sheet.Grid(
+    return s.Grid(
         title,
         tuple(head[n] for n in used),
         cut,
@@ -344,38 +344,36 @@ def _run_grid(source: Source, table: RunsTable, title: str) -> sheet.Grid:
     )
 
 
-def _statuses(conditions: Sequence[ConditionReport]) -> Iterator[sheet.Block]:
+def _statuses(conditions: Sequence[ConditionReport]) -> Iterator[s.Block]:
     if conditions:
         rows = tuple(
             (r.condition.lemma.strip("-"), r.condition.id, r.status.value, r.how) for r in conditions
         )
-        yield sheet.Grid("The conditions", ("lemma", "condition", "status", "how"), rows)
+        yield s.Grid("The conditions", ("lemma", "condition", "status", "how"), rows)
 
 
 # --- refuted ----------------------------------------------------------------------------------------------
 
 
-def _refuted(source: Source, violation: Violation) -> Iterator[sheet.Block]:
-    yield sheet.SectionHead("A violation of privacy")
-    yield sheet.Paragraph(
+def _refuted(source: Source, violation: Violation) -> Iterator[s.Block]:
+    yield s.SectionHead("A violation of privacy")
+    yield s.Paragraph(
         "This is about the mechanism itself, whatever its alignment: for these databases, which are "
         "neighbours, the event E is more likely on D than the claim allows.",
         "wrong",
     )
-    yield sheet.FactList(tuple(violation_facts(violation)))
+    yield s.FactList(tuple(violation_facts(violation)))
     factor = _exp(violation)
     on_d, on_d_prime = violation.on_d, violation.on_d_prime
     bars = [
-        sheet.Bar("P(M(D) in E)", float(on_d.lower), float(on_d.upper), interval_text(on_d)),
-        sheet.Bar(
-            "P(M(D') in E)", float(on_d_prime.lower), float(on_d_prime.upper), interval_text(on_d_prime)
-        ),
+        s.Bar("P(M(D) in E)", float(on_d.lower), float(on_d.upper), interval_text(on_d)),
+        s.Bar("P(M(D') in E)", float(on_d_prime.lower), float(on_d_prime.upper), interval_text(on_d_prime)),
     ]
     if factor is not None:
         more = 0.0 if violation.delta is None else float(decimal(violation.delta, 17))
         low, high = (float(end) * factor + more for end in (on_d_prime.lower, on_d_prime.upper))
-        bars.insert(1, sheet.Bar("what the claim allows at most", low, high, f"about {high:.4g}"))
-    yield sheet.BarChart("How likely E is", tuple(bars))
+        bars.insert(1, s.Bar("what the claim allows at most", low, high, f"about {high:.4g}"))
+    yield s.BarChart("How likely E is", tuple(bars))
     if violation.trace is not None:
         yield _run_grid(source, trace_table(violation.trace), "How E arises: the same noise on D and on D'")
 
@@ -414,7 +412,7 @@ def differing_lines(left: str, right: str) -> Iterator[str]:
             yield from (f"{sign} {number:>3}  {line}" for number, line in lines)
 
 
-def _difference(left: Source, right: Source) -> sheet.Grid:
+def _difference(left: Source, right: Source) -> s.Grid:
     """The lines that differ, side by side."""
     rows = [
         (str(one[0] or ""), one[1], str(other[0] or ""), other[1])
@@ -422,4 +420,4 @@ def _difference(left: Source, right: Source) -> sheet.Grid:
         for one, other in zip_longest(*stretch, fillvalue=(0, ""))
     ]
     head = ("line", left.path, "line", right.path)
-    return sheet.Grid("", head, tuple(rows), code=frozenset({1, 3}), figures=frozenset({0, 2}))
+    return s.Grid("", head, tuple(rows), code=frozenset({1, 3}), figures=frozenset({0, 2}))

@@ -10,22 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aligncheck.language.printable import printable
-from aligncheck.publish.sheet import (
-    Bar,
-    BarChart,
-    Beside,
-    Block,
-    FactList,
-    Grid,
-    Listing,
-    Masthead,
-    Paragraph,
-    Playground,
-    ProofStep,
-    SectionHead,
-    Sheet,
-    Theorem,
-)
+from aligncheck.publish import sheet as s
 from aligncheck.report.lines import expanded
 from aligncheck.report.listing import coloured, noise_of, shifts_by_line
 
@@ -45,9 +30,9 @@ _CLASSES = {
 }
 
 
-def html_page(sheet: Sheet, around: str = "") -> str:
+def html_page(sheet: s.Sheet, around: str = "") -> str:
     """The whole page; `around` is HTML above the main part."""
-    wide = any(isinstance(block, Beside) for block in sheet.blocks)
+    wide = any(isinstance(block, s.Beside) for block in sheet.blocks)
     lines = (
         "<!DOCTYPE html>",
         '<html lang="en">',
@@ -65,10 +50,10 @@ STYLE = Path(__file__).with_name("page.css")
 """The style of a page, and of what a site shows of it."""
 
 
-def html_of(blocks: Iterable[Block], *, anchors: bool = True) -> Iterator[str]:
+def html_of(blocks: Iterable[s.Block], *, anchors: bool = True) -> Iterator[str]:
     """The blocks, each as HTML. Lines of a listing can be linked to as `L12`, if it is the only one."""
     blocks = list(blocks)
-    listed = [block for block in blocks if isinstance(block, Listing)]
+    listed = [block for block in blocks if isinstance(block, s.Listing)]
     yield from (_block(block, anchors=anchors and len(listed) == 1) for block in blocks)
 
 
@@ -83,37 +68,37 @@ def prose(sentence: str) -> str:
     return "".join(f"<code>{escape(p)}</code>" if at % 2 else escape(p) for at, p in enumerate(parts))
 
 
-def _block(block: Block, *, anchors: bool) -> str:
+def _block(block: s.Block, *, anchors: bool) -> str:
     match block:
-        case Masthead(title=title, verdict=verdict, tone=tone, about=about, path=path):
+        case s.Masthead(title=title, verdict=verdict, tone=tone, about=about, path=path):
             said = f"<p>{prose(about)}</p>" if about else ""
             return (
                 f'<h1>{text(title)}</h1><p class="verdict {tone}">{text(verdict)}</p>'
                 f'<p class="path"><code>{text(path)}</code></p>{said}'
             )
-        case SectionHead(title=title):
+        case s.SectionHead(title=title):
             return f"<h2>{text(title)}</h2>"
-        case Paragraph(text=sentence, kind=kind):
+        case s.Paragraph(text=sentence, kind=kind):
             return f'<p class="{kind}">{prose(sentence)}</p>' if kind else f"<p>{prose(sentence)}</p>"
-        case FactList(rows=rows):
+        case s.FactList(rows=rows):
             items = "".join(f"<dt>{text(name)}</dt><dd>{prose(said)}</dd>" for name, said in rows)
             return f"<dl>{items}</dl>"
-        case Grid():
+        case s.Grid():
             return _grid(block)
-        case Listing():
+        case s.Listing():
             return _listing(block, anchors)
-        case Theorem(claim=claim, neighbours=neighbours):
+        case s.Theorem(claim=claim, neighbours=neighbours):
             said = "".join(f"<p>{prose(sentence)}</p>" for sentence in neighbours)
             first = claim[0].upper() + claim[1:]
             return f'<div class="theorem"><p><strong>Theorem.</strong> {prose(first)}</p>{said}</div>'
-        case ProofStep():
+        case s.ProofStep():
             return _step(block, anchors)
-        case BarChart():
+        case s.BarChart():
             return _chart(block)
-        case Beside(left=left, right=right):
+        case s.Beside(left=left, right=right):
             halves = ("".join(_block(one, anchors=False) for one in half) for half in (left, right))
             return '<div class="beside">' + "".join(f"<div>{half}</div>" for half in halves) + "</div>"
-        case Playground(programs=programs):
+        case s.Playground(programs=programs):
             files = (STYLE.with_name(name) for name in ("playground.js", "playground_page.js"))
             data = json.dumps(programs).replace("<", "\\u003c")  # so that nothing in it ends the element
             return _PLAY.format(data=data, script="\n".join(file.read_text("utf-8") for file in files))
@@ -142,7 +127,7 @@ _PLAY = """<section class="play" id="play" hidden aria-labelledby="play-title">
 <script>{script}</script>"""
 
 
-def _grid(grid: Grid) -> str:
+def _grid(grid: s.Grid) -> str:
     columns = range(len(grid.head))
     kinds = [" ".join((*["code"] * (n in grid.code), *["figures"] * (n in grid.figures))) for n in columns]
     rows = []
@@ -179,7 +164,7 @@ def _scrolled(inner: str, label: str, kind: str = "") -> str:
     return f'<div class="scroll{kind}" role="group" tabindex="0" aria-label="{name}">{inner}</div>'
 
 
-def _listing(listing: Listing, anchors: bool) -> str:
+def _listing(listing: s.Listing, anchors: bool) -> str:
     """Numbered lines; what moves a draw stands to its right, in one column; on a narrow screen below it."""
     source, mechanism = listing.source, listing.mechanism
     noise = noise_of(mechanism) if mechanism is not None else frozenset[str]()
@@ -216,7 +201,7 @@ def _spans(line: Text) -> str:
     return "".join(parts) + escape(line.plain[at:])
 
 
-def _step(step: ProofStep, anchors: bool) -> str:
+def _step(step: s.ProofStep, anchors: bool) -> str:
     item = f" (condition {text(step.lemma)})" if step.lemma else ""
     head = f'<h3>{text(step.condition)}{item}: <span class="good">{text(step.status)}</span></h3>'
     items = "".join(
@@ -238,7 +223,7 @@ def _place(line: int, anchors: bool) -> str:
 _ROW, _THICK = 70, 16
 
 
-def _chart(chart: BarChart) -> str:
+def _chart(chart: s.BarChart) -> str:
     """Bars as long as their probabilities are, the longest as wide as there is room."""
     most = max((bar.high for bar in chart.bars), default=0.0) or 1.0
     said = "; ".join(f"{bar.label}: {bar.text}" for bar in chart.bars)
@@ -250,7 +235,7 @@ def _chart(chart: BarChart) -> str:
     )
 
 
-def _bar(bar: Bar, top: int, most: float) -> str:
+def _bar(bar: s.Bar, top: int, most: float) -> str:
     shown = max(50 * (bar.low + bar.high) / most, 0.3 if bar.high else 0)
     return (
         f'<text x="0" y="{top + 16}">{text(bar.label)}</text>'

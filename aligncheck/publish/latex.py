@@ -8,22 +8,8 @@ from itertools import groupby
 
 from aligncheck.language.printable import printable
 from aligncheck.language.syntax import nodes
+from aligncheck.publish import sheet as s
 from aligncheck.publish.mathematics import algorithm, code, drawn, math, name, plain
-from aligncheck.publish.sheet import (
-    BarChart,
-    Beside,
-    Block,
-    FactList,
-    Grid,
-    Listing,
-    Masthead,
-    Paragraph,
-    Playground,
-    ProofStep,
-    SectionHead,
-    Sheet,
-    Theorem,
-)
 from aligncheck.report.lines import expanded
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -40,13 +26,13 @@ _PREAMBLE = r"""\documentclass[11pt]{article}
 """
 
 
-def latex_text(sheet: Sheet) -> str:
+def latex_text(sheet: s.Sheet) -> str:
     """A whole document, with a final line end."""
     lines = [_PREAMBLE + "\\begin{document}", *_blocks(sheet.blocks), "\\end{document}"]
     return "\n".join(lines) + "\n"
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _blocks(blocks: Iterable[s.Block]) -> Iterator[str]:
     for block in blocks:
         yield from _block(block)
 
@@ -56,40 +42,40 @@ def _prose(sentence: str) -> str:
     return "".join(code(part) if at % 2 else plain(part) for at, part in enumerate(parts))
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: s.Block) -> Iterator[str]:
     match block:
-        case Masthead(title=title, verdict=verdict, about=about, path=path):
+        case s.Masthead(title=title, verdict=verdict, about=about, path=path):
             yield f"\\begin{{center}}\\Large\\textbf{{{plain(printable(title))}}}\\\\\\normalsize"
             yield f"{plain(verdict)}\\\\"
             yield f"\\texttt{{{plain(printable(path))}}}\\end{{center}}"
             yield _prose(about)
-        case SectionHead(title=title):
+        case s.SectionHead(title=title):
             yield f"\\section*{{{plain(printable(title))}}}"
-        case Paragraph(text=text, kind=kind):
+        case s.Paragraph(text=text, kind=kind):
             said = {"note": "\\emph{Note.} ", "help": "\\emph{Help.} "}.get(kind, "")
             yield f"{said}{_prose(text)}\n"
-        case FactList(rows=rows):
+        case s.FactList(rows=rows):
             yield "\\begin{description}"
             yield from (f"\\item[{plain(one)}] {_prose(text)}" for one, text in rows)
             yield "\\end{description}"
-        case Grid():
+        case s.Grid():
             yield from _grid(block)
-        case Listing():
+        case s.Listing():
             yield from _listing(block)
-        case Theorem(claim=claim, neighbours=neighbours):
+        case s.Theorem(claim=claim, neighbours=neighbours):
             first = claim[0].upper() + claim[1:]
             yield f"\\begin{{theorem}}{_prose(first)} {' '.join(map(_prose, neighbours))}\\end{{theorem}}"
-        case ProofStep():
+        case s.ProofStep():
             yield from _step(block)
-        case BarChart():
+        case s.BarChart():
             yield from _chart(block)
-        case Beside(left=left, right=right):
+        case s.Beside(left=left, right=right):
             yield from _blocks((*left, *right))
-        case Playground():
+        case s.Playground():
             pass  # it moves, which a page on paper does not
 
 
-def _step(step: ProofStep) -> Iterator[str]:
+def _step(step: s.ProofStep) -> Iterator[str]:
     """What was decided, sentences that are the same once with all their lines."""
     item = f" (condition {step.lemma})" if step.lemma else ""
     first = step.says[0].upper() + step.says[1:]
@@ -109,7 +95,7 @@ _NARROW = 50
 """Characters of a row that fits on a line as it is; columns of wider tables wrap."""
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _grid(grid: s.Grid) -> Iterator[str]:
     columns = len(grid.head)
     share = f"{(1 - 0.028 * (columns - 1)) / columns:.3f}"  # of the line; the rest is between columns
     kinds = [
@@ -146,7 +132,7 @@ def _cell(cell: str, is_code: bool) -> str:
     return f"\\texttt{{{breaking}}}"
 
 
-def _listing(listing: Listing) -> Iterator[str]:
+def _listing(listing: s.Listing) -> Iterator[str]:
     mechanism = listing.mechanism
     if mechanism is None:
         yield "\\begin{flushleft}\\ttfamily\\small"
@@ -172,7 +158,7 @@ _FEW = 4
 """Lines of an alignment that stand beside the draws; of more, or of cases, there is only the table."""
 
 
-def _chart(chart: BarChart) -> Iterator[str]:
+def _chart(chart: s.BarChart) -> Iterator[str]:
     most = max((bar.high for bar in chart.bars), default=0.0) or 1.0
     yield f"\\par\\emph{{{_prose(chart.title)}}}"
     yield "\\begin{flushleft}"

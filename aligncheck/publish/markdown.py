@@ -6,21 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aligncheck.language.printable import printable
-from aligncheck.publish.sheet import (
-    BarChart,
-    Beside,
-    Block,
-    FactList,
-    Grid,
-    Listing,
-    Masthead,
-    Paragraph,
-    Playground,
-    ProofStep,
-    SectionHead,
-    Sheet,
-    Theorem,
-)
+from aligncheck.publish import sheet as s
 from aligncheck.report.lines import expanded
 from aligncheck.report.listing import shifts_by_line
 
@@ -28,12 +14,12 @@ _CODE = re.compile(r"(`[^`\n]+`)")
 _MARKUP = re.compile(r"([\\*_<>\[\]|#~])")
 
 
-def markdown_text(sheet: Sheet) -> str:
+def markdown_text(sheet: s.Sheet) -> str:
     """The whole text, with a final line end."""
     return "\n\n".join(_blocks(sheet.blocks)) + "\n"
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[str]:
+def _blocks(blocks: Iterable[s.Block]) -> Iterator[str]:
     for block in blocks:
         yield from _block(block)
 
@@ -50,40 +36,40 @@ def _code(cell: str) -> str:
     return f"`{shown}`" if shown.strip() and "`" not in shown else _MARKUP.sub(r"\\\1", shown)
 
 
-def _block(block: Block) -> Iterator[str]:
+def _block(block: s.Block) -> Iterator[str]:
     match block:
-        case Masthead(title=title, verdict=verdict, about=about, path=path):
+        case s.Masthead(title=title, verdict=verdict, about=about, path=path):
             yield f"# {_prose(title)}: {_prose(verdict)}"
             yield f"{_code(path)}{'  ' if about else ''}{_prose(about)}"
-        case SectionHead(title=title):
+        case s.SectionHead(title=title):
             yield f"## {_prose(title)}"
-        case Paragraph(text=text, kind=kind):
+        case s.Paragraph(text=text, kind=kind):
             quoted = {"note": "> Note: ", "help": "> Help: ", "wrong": "> "}.get(kind, "")
             yield f"{quoted}{_prose(text)}"
-        case FactList(rows=rows):
+        case s.FactList(rows=rows):
             yield "\n".join(f"- **{_prose(name)}**: {_prose(text)}" for name, text in rows)
-        case Grid():
+        case s.Grid():
             yield from _grid(block)
-        case Listing():
+        case s.Listing():
             yield _listing(block)
-        case Theorem(claim=claim, neighbours=neighbours):
+        case s.Theorem(claim=claim, neighbours=neighbours):
             yield f"**Theorem.** {_prose(claim[0].upper() + claim[1:])} {' '.join(map(_prose, neighbours))}"
-        case ProofStep(condition=condition, lemma=lemma, says=says, status=status, decisions=decisions):
+        case s.ProofStep(condition=condition, lemma=lemma, says=says, status=status, decisions=decisions):
             item = f" (condition {lemma})" if lemma else ""
             yield f"**{condition}**{item}: {status}. {_prose(says[0].upper() + says[1:])}."
             yield "\n".join(
                 f"- Line {line}: {_prose(text)}{f' ({how})' if how else ''}" for line, text, how in decisions
             )
-        case BarChart(title=title, bars=bars):
+        case s.BarChart(title=title, bars=bars):
             listed = "\n".join(f"- {_prose(bar.label)}: {_prose(bar.text)}" for bar in bars)
             yield f"{_prose(title)}:\n\n{listed}"
-        case Beside(left=left, right=right):
+        case s.Beside(left=left, right=right):
             yield from _blocks((*left, *right))
-        case Playground():
+        case s.Playground():
             pass  # it moves, which a page on paper does not
 
 
-def _grid(grid: Grid) -> Iterator[str]:
+def _grid(grid: s.Grid) -> Iterator[str]:
     if grid.title:
         yield f"*{_prose(grid.title)}*"
     rules = ["--:" if number in grid.figures else "---" for number in range(len(grid.head))]
@@ -96,7 +82,7 @@ def _grid(grid: Grid) -> Iterator[str]:
     yield "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def _listing(listing: Listing) -> str:
+def _listing(listing: s.Listing) -> str:
     """The text with line numbers, the shifts after an arrow."""
     source, mechanism = listing.source, listing.mechanism
     shifts = shifts_by_line(source, mechanism) if mechanism is not None else {}
