@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from recorded_noise import RecordedNoise
+from small_specs import named
 
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import RunMode
@@ -45,6 +46,11 @@ def load(text: str) -> type[Mechanism]:
 def compiled(mechanism: nodes.Mechanism, mode: RunMode = RunMode.LATTICE) -> type[Mechanism]:
     """The class that the mechanism compiles to."""
     return load(emit_python(as_if_verified(mechanism), mode))
+
+
+def compiled_spec(stem: str, mode: RunMode = RunMode.LATTICE) -> Any:
+    """The same of one of the specs that come with aligncheck."""
+    return compiled(named(stem), mode)
 
 
 @dataclass(frozen=True)

@@ -11,22 +11,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from aligncheck.language.syntax import nodes
+from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Number, Undecided, Value
-from aligncheck.meaning.interpreter import (
-    ByDensity,
-    CallKey,
-    CallSite,
-    DrawSite,
-    EmittedRecord,
-    Function,
-    Input,
-    Machine,
-    NoiseKey,
-    Run,
-    RunScope,
-    at_each_index,
-    released,
-)
 from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import CallNoise, Scenario, check_scenario, simplest
 
@@ -44,8 +30,8 @@ def scenarios(mechanism: nodes.Mechanism, seed: int) -> Iterator[Scenario]:
             for declared in mechanism.inputs
             if not isinstance(declared, nodes.Queries)
         )
-        data: list[tuple[str, Input]] = []
-        prime: list[tuple[str, Input]] = []
+        data: list[tuple[str, interpreter.Input]] = []
+        prime: list[tuple[str, interpreter.Input]] = []
         for declared in mechanism.inputs:
             if isinstance(declared, nodes.Queries):
                 for name, (left, right) in private(declared, size, chance).items():
@@ -56,7 +42,9 @@ def scenarios(mechanism: nodes.Mechanism, seed: int) -> Iterator[Scenario]:
             yield with_noise(mechanism, legal, chance)
 
 
-def public(declared: nodes.Parameter | nodes.PublicVector, size: int, chance: random.Random) -> Input:
+def public(
+    declared: nodes.Parameter | nodes.PublicVector, size: int, chance: random.Random
+) -> interpreter.Input:
     if isinstance(declared, nodes.Parameter):
         return public_value(declared.sort, chance)
     return tuple(public_value(declared.sort, chance) for _ in range(size))
@@ -70,12 +58,14 @@ def public_value(sort: nodes.Sort, chance: random.Random) -> Value:
     return chance.choice([F(0), F(1, 4), F(1, 2), F(1), F(1), F(2), F(5)])
 
 
-def private(declared: nodes.Queries, size: int, chance: random.Random) -> dict[str, tuple[Input, Input]]:
+def private(
+    declared: nodes.Queries, size: int, chance: random.Random
+) -> dict[str, tuple[interpreter.Input, interpreter.Input]]:
     """Both databases' answers; `check_scenario` sorts out those that are not adjacent."""
     step = F(1) if declared.sort is nodes.Sort.INT else F(1, 2)
     favourite = chance.choice([F(0), F(1), F(-1)])
     where = chance.randrange(4)
-    found: dict[str, tuple[Input, Input]] = {}
+    found: dict[str, tuple[interpreter.Input, interpreter.Input]] = {}
     for name in declared.names:
         left = [step * chance.choice([0, 0, 1, 2, 8, 200, -3]) for _ in range(size if declared.vector else 1)]
         moves = {
@@ -98,39 +88,41 @@ def with_noise(mechanism: nodes.Mechanism, legal: Scenario, chance: random.Rando
 
 def noise_of_run(
     mechanism: nodes.Mechanism,
-    inputs: Mapping[str, Input],
-    functions: Mapping[str, Function],
+    inputs: Mapping[str, interpreter.Input],
+    functions: Mapping[str, interpreter.Function],
     chance: random.Random,
-) -> tuple[CallNoise, Run]:
+) -> tuple[CallNoise, interpreter.Run]:
     """One run with random noise, and that noise."""
-    drawn: dict[NoiseKey, Value] = {}
+    drawn: dict[interpreter.NoiseKey, Value] = {}
     chosen: list[tuple[str, Number]] = []
-    calls: dict[CallKey, CallNoise] = {}
+    calls: dict[interpreter.CallKey, CallNoise] = {}
 
-    def source(site: DrawSite) -> Number:
+    def source(site: interpreter.DrawSite) -> Number:
         value = random_noise(site, chance)
         drawn[site.key] = value
         return value
 
-    def densities(statement: ByDensity, scope: RunScope) -> Number:
+    def densities(statement: interpreter.ByDensity, scope: interpreter.RunScope) -> Number:
         if isinstance(statement, nodes.Choose):
-            value: Number = F(chance.choice([index for index, _ in at_each_index(statement.weights, scope)]))
+            value: Number = F(
+                chance.choice([index for index, _ in interpreter.at_each_index(statement.weights, scope)])
+            )
         else:
             value = simplest(statement, scope)
         chosen.append((statement.name, value))
         return value
 
-    def call(site: CallSite) -> tuple[EmittedRecord, ...]:
+    def call(site: interpreter.CallSite) -> tuple[interpreter.EmittedRecord, ...]:
         calls[site.key], done = noise_of_run(site.contract.mechanism, dict(site.given), {}, chance)
-        return released(site, done)
+        return interpreter.released(site, done)
 
-    run = Machine(
+    run = interpreter.Machine(
         mechanism, inputs, source, LIMIT, call_source=call, functions=functions, densities=densities
     ).run()
     return CallNoise(tuple(drawn.items()), tuple(chosen), tuple(calls.items())), run
 
 
-def random_noise(site: DrawSite, chance: random.Random) -> Number:
+def random_noise(site: interpreter.DrawSite, chance: random.Random) -> Number:
     size = chance.choice([0, 0, 1, 2, 50, 300])
     if site.family.bounded or site.family.coin:
         return F(size % 2 if site.family.coin else 0)

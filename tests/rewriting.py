@@ -12,18 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    expressions_in,
-    names_in,
-    own_expressions,
-    parts_of,
-    shifts_in,
-    statements_in,
-    subexpressions,
-    with_parts,
-)
+from aligncheck.language.syntax import rewrite, walk
 
 Choose: TypeAlias = Callable[[int], int]
 Part = TypeVar("Part")
@@ -82,7 +71,7 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
     released: list[str] = []
     for item in mechanism.inputs:
         values += item.names if isinstance(item, n.Queries) else (item.name,)
-    for statement in statements_in(mechanism.body):
+    for statement in walk.statements_in(mechanism.body):
         match statement:
             case n.Assign(name) | n.Sample(name) | n.Choose(name) | n.Logistic(name) | n.Invoke(name):
                 values.append(name)
@@ -94,9 +83,9 @@ def names_of(mechanism: n.Mechanism) -> tuple[list[str], list[str], list[str]]:
                 released += [part.name for part in parts]
             case _:
                 pass
-    for expr in align_expressions(mechanism.align):
-        values += [e.ident for e in subexpressions(expr) if isinstance(e, n.Name)]
-    for expr in expressions_in(mechanism):
+    for expr in walk.align_expressions(mechanism.align):
+        values += [e.ident for e in walk.subexpressions(expr) if isinstance(e, n.Name)]
+    for expr in walk.expressions_in(mechanism):
         if isinstance(expr, n.Gather):
             values.append(expr.index)
             entry = expr.over.item if isinstance(expr.over, n.Indices) else None
@@ -236,10 +225,10 @@ def independent(one: n.Stmt, two: n.Stmt, align: tuple[n.AlignItem, ...] = ()) -
     Neither writes what the other reads or writes, at most one emits, and neither may leave a loop. Draws
     are independent, so their order does not matter. With `align`, a draw reads what its lines there mention.
     """
-    lines = {line.name: frozenset[str]() for line in shifts_in(align)}
+    lines = {line.name: frozenset[str]() for line in walk.shifts_in(align)}
     for item in align:
-        for line in shifts_in((item,)):
-            mentioned = {name for e in align_expressions((item,)) for name in names_in(e)}
+        for line in walk.shifts_in((item,)):
+            mentioned = {name for e in walk.align_expressions((item,)) for name in walk.names_in(e)}
             lines[line.name] |= mentioned - {line.name}
     written, read = _effects(one, lines)
     also_written, also_read = _effects(two, lines)
@@ -256,8 +245,8 @@ def _effects(statement: n.Stmt, lines: Mapping[str, frozenset[str]]) -> tuple[fr
     """
     written: set[str] = set()
     read = {_ANYTHING}
-    for s in statements_in((statement,)):
-        read |= {name for e in own_expressions(s) for name in names_in(e)}
+    for s in walk.statements_in((statement,)):
+        read |= {name for e in walk.own_expressions(s) for name in walk.names_in(e)}
         match s:
             case n.Assign(name) | n.Choose(name) | n.Logistic(name) | n.Invoke(name):
                 written.add(name)
@@ -321,13 +310,13 @@ class _Rewriter:
         public = {
             i.name for i in self._whole.inputs if isinstance(i, n.Parameter) and i.sort is not n.Sort.BOOL
         }
-        assigned = [s.name for s in statements_in(self._whole.body) if isinstance(s, n.Assign)]
+        assigned = [s.name for s in walk.statements_in(self._whole.body) if isinstance(s, n.Assign)]
         return {
             s.name: s.value
             for s in self._whole.body
             if isinstance(s, n.Assign)
             and assigned.count(s.name) == 1
-            and names_in(s.value) <= public
+            and walk.names_in(s.value) <= public
             and not isinstance(s.value, n.Gather)
             and self._choose(2)
         }
@@ -496,7 +485,7 @@ def _may_be_undefined(expr: n.Expr) -> bool:
         isinstance(e, n.Index | n.Gather)
         or (isinstance(e, n.Binary) and e.op in ("/", "%"))
         or (isinstance(e, n.Call) and e.function in ("sqrt", "ln", "log2", "clip"))
-        for e in subexpressions(expr)
+        for e in walk.subexpressions(expr)
     )
 
 
@@ -514,4 +503,4 @@ def _map_parts(expr: n.Expr, change: Callable[[n.Expr], n.Expr]) -> n.Expr:
     """The expression with its direct subexpressions changed; what stands for a list in `len(q)` stays."""
     if isinstance(expr, n.Call) and expr.function == "len":
         return expr
-    return with_parts(expr, tuple(change(part) for part in parts_of(expr)))
+    return walk.with_parts(expr, tuple(change(part) for part in walk.parts_of(expr)))

@@ -8,38 +8,18 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from aligncheck.language.syntax import nodes
-from aligncheck.meaning import exact
+from aligncheck.meaning import exact, interpreter
 from aligncheck.meaning.exact import Irrational, Number
 from aligncheck.meaning.exact_density import log_weights
-from aligncheck.meaning.interpreter import (
-    ByDensity,
-    DensitySource,
-    DrawSite,
-    Fault,
-    Finished,
-    Input,
-    Machine,
-    Noise,
-    Run,
-    RunScope,
-    number_of,
-)
+from aligncheck.refutation import events
 from aligncheck.refutation.enclosure import Ball
-from aligncheck.refutation.events import (
-    Between,
-    CompleteOutput,
-    Constraint,
-    Event,
-    Exactly,
-    OneOf,
-    Raises,
-    RecordPattern,
-)
 
 STEPS = 2_000
 
 
-def simulated(mechanism: nodes.Mechanism, inputs: Mapping[str, Input], count: int, seed: int) -> list[Run]:
+def simulated(
+    mechanism: nodes.Mechanism, inputs: Mapping[str, interpreter.Input], count: int, seed: int
+) -> list[interpreter.Run]:
     """Independent runs; public functions are 0 or false, as without an interpretation."""
     chance = random.Random(seed)
     functions = {
@@ -52,7 +32,7 @@ def simulated(mechanism: nodes.Mechanism, inputs: Mapping[str, Input], count: in
         return chance.random() >= approximate(stop)
 
     return [
-        Machine(
+        interpreter.Machine(
             mechanism, inputs, noise, STEPS, functions=functions, densities=densities, goes_on=goes_on
         ).run()
         for _ in range(count)
@@ -63,13 +43,13 @@ def approximate(value: Number) -> float:
     return float(exact.decimal(value, 17)) if isinstance(value, Irrational) else float(value)
 
 
-def noise_from(chance: random.Random) -> Noise:
+def noise_from(chance: random.Random) -> interpreter.Noise:
     """Draws from the families; floats are exact rationals from there on."""
 
     def geometric(rate: float) -> int:
         return math.floor(-math.log(1 - chance.random()) / rate)
 
-    def draw(site: DrawSite) -> Number:
+    def draw(site: interpreter.DrawSite) -> Number:
         scale, *steps = map(approximate, site.args)
         match site.family:
             case nodes.Family.LAPLACE:
@@ -111,18 +91,18 @@ def noise_from(chance: random.Random) -> Noise:
     return draw
 
 
-def densities_from(chance: random.Random) -> DensitySource:
+def densities_from(chance: random.Random) -> interpreter.DensitySource:
     """Draws by weights, and logistic ones by rejection."""
 
-    def draw(statement: ByDensity, scope: RunScope) -> Number:
+    def draw(statement: interpreter.ByDensity, scope: interpreter.RunScope) -> Number:
         if isinstance(statement, nodes.Choose):
             logs = [(index, approximate(log)) for index, log in log_weights(statement.weights, scope)]
             most = max(log for _, log in logs)
             weights = [math.exp(log - most) for _, log in logs]
             return Fraction(chance.choices([index for index, _ in logs], weights)[0])
-        location = approximate(number_of(statement.location, scope))
-        scale = approximate(number_of(statement.scale, scope))
-        low = -math.inf if statement.low is None else approximate(number_of(statement.low, scope))
+        location = approximate(interpreter.number_of(statement.location, scope))
+        scale = approximate(interpreter.number_of(statement.scale, scope))
+        low = -math.inf if statement.low is None else approximate(interpreter.number_of(statement.low, scope))
         while True:
             u = chance.uniform(1e-15, 1 - 1e-15)
             value = location + scale * math.log(u / (1 - u))
@@ -135,43 +115,45 @@ def densities_from(chance: random.Random) -> DensitySource:
 # --- events -------------------------------------------------------------------------------------------------
 
 
-def event_near(run: Run, chance: random.Random) -> Event:
+def event_near(run: interpreter.Run, chance: random.Random) -> events.Event:
     """An event that the run is in: some fields free, noisy numbers within an interval, sometimes a prefix."""
-    if isinstance(run.ended, Fault):
-        return Raises()
+    if isinstance(run.ended, interpreter.Fault):
+        return events.Raises()
     patterns = [
-        RecordPattern(
+        events.RecordPattern(
             record.tag,
             tuple((name, _near(value, chance)) for name, value in record.fields if chance.random() < 0.75),
         )
         for record in run.output
     ]
     if patterns and chance.random() < 0.3:
-        return CompleteOutput(tuple(patterns[: chance.randint(1, len(patterns))]), complete=False)
-    return CompleteOutput(tuple(patterns))
+        return events.CompleteOutput(tuple(patterns[: chance.randint(1, len(patterns))]), complete=False)
+    return events.CompleteOutput(tuple(patterns))
 
 
-def _near(value: exact.Value, chance: random.Random) -> Constraint:
+def _near(value: exact.Value, chance: random.Random) -> events.Constraint:
     if isinstance(value, Irrational):
         value = Fraction(approximate(value))  # noise under a root, say
     if isinstance(value, bool):
-        return Exactly(value)
+        return events.Exactly(value)
     if value.denominator < 1_000:
         below = chance.choice((0, 0, 1))
-        return Between(value - below, value) if chance.random() < 0.3 else Exactly(value)
+        return events.Between(value - below, value) if chance.random() < 0.3 else events.Exactly(value)
     low, high = (Fraction(round(4 * value) + side * chance.randint(1, 8), 4) for side in (-1, 1))
-    return chance.choice([Between(low, high), Between(low, None), Between(None, high)])
+    return chance.choice([events.Between(low, high), events.Between(low, None), events.Between(None, high)])
 
 
-def in_event(run: Run, event: Event) -> bool:
+def in_event(run: interpreter.Run, event: events.Event) -> bool:
     """Whether a run is in the event, as `events` defines it."""
     match event:
-        case OneOf(outputs=outputs):
+        case events.OneOf(outputs=outputs):
             return any(in_event(run, each) for each in outputs)
-        case Raises():
-            return isinstance(run.ended, Fault)
-        case CompleteOutput(records=patterns, complete=complete):
-            if complete and not (isinstance(run.ended, Finished) and len(run.output) == len(patterns)):
+        case events.Raises():
+            return isinstance(run.ended, interpreter.Fault)
+        case events.CompleteOutput(records=patterns, complete=complete):
+            if complete and not (
+                isinstance(run.ended, interpreter.Finished) and len(run.output) == len(patterns)
+            ):
                 return False
             return len(run.output) >= len(patterns) and all(
                 record.tag == pattern.tag
@@ -180,13 +162,13 @@ def in_event(run: Run, event: Event) -> bool:
             )
 
 
-def _holds(value: exact.Value, constraint: Constraint) -> bool:
+def _holds(value: exact.Value, constraint: events.Constraint) -> bool:
     match constraint:
-        case Exactly(value=wanted):
+        case events.Exactly(value=wanted):
             if isinstance(wanted, int) and not isinstance(wanted, bool):
                 wanted = Fraction(wanted)
             return exact.same(value, wanted)
-        case Between(low=low, high=high):
+        case events.Between(low=low, high=high):
             assert not isinstance(value, bool)
             above = low is None or exact.compare(value, low) >= 0
             return above and (high is None or exact.compare(value, high) <= 0)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent, indent
 
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
-from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, name_of
 
+SPECS = Path(__file__).parents[1] / "specs"
 INPUTS = """
     q : queries, sensitivity 1
     k : int where k >= 1
@@ -38,6 +40,17 @@ def mechanism(program: str, align: str = "", inputs: str = INPUTS, privacy: str 
     """The checked syntax tree."""
     source = spec(program, align, inputs, privacy)
     return check(source, parse(source))
+
+
+def checked(path: Path | str) -> Mechanism:
+    """The same of a file."""
+    source = read_source(str(path))
+    return check(source, parse(source))
+
+
+def named(stem: str) -> Mechanism:
+    """The same of one of the specs that come with aligncheck."""
+    return checked(SPECS / f"{stem}.dp")
 
 
 def verdict_of(source: Source, seconds: float = 20.0, explain: bool = True) -> Verdict:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_specs import checked
 
 from aligncheck.cli import main
 from aligncheck.commands.compile import MARK
@@ -21,7 +22,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Source, Span
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse
 from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
@@ -49,15 +50,6 @@ def spec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "noisy.dp").write_text(SPEC)
     return "noisy.dp"
-
-
-@pytest.fixture
-def everything_verifies(install_checker: Callable[[Any], None]) -> None:
-    def check(path: str, options: object) -> FileResult:
-        source = read_source(path)
-        return FileResult(path, Verified(parse(source), Witness(), Accepted("acyclic", ())), 0.1, source.text)
-
-    install_checker(check)
 
 
 @pytest.mark.usefixtures("everything_verifies")
@@ -144,11 +136,9 @@ def test_nothing_is_compiled_that_is_verified_and_refuted(
     """Sabotage: the proof says VERIFIED to what is not private, in the spec or in the form that would run."""
     from aligncheck import pipeline
     from aligncheck.commands.compile import CONTRADICTION
-    from aligncheck.language.check import check
 
     def verified(name: str) -> Verified:
-        source = read_source(str(SPECS / name))
-        return Verified(check(source, parse(source)), Witness(), Accepted("acyclic", ()))
+        return Verified(checked(SPECS / name), Witness(), Accepted("acyclic", ()))
 
     spec, form = ("svt.dp", "broken/isvt1.dp") if broken == "form" else ("broken/isvt1.dp", "svt.dp")
 

@@ -19,10 +19,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle import compiled
+from small_specs import named as spec
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.language.check import check
-from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget
 from aligncheck.runtime.errors import AnswersError, ParameterError
 
@@ -129,11 +128,6 @@ def column(values: list[float | None], dtype: str) -> Any:
             nullable = [None if v is None else s for v, s in zip(values, some, strict=True)]
             return pd.Series(nullable, dtype=object).astype(dtype)
         return pd.Series(some, dtype=float).astype(dtype)
-
-
-def spec(stem: str) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return check(source, parse(source))
 
 
 CASES: dict[str, tuple[dict[str, Any], bool]] = {

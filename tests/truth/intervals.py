@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, isinf
+from math import isinf
 from typing import TypeAlias
 
 Number: TypeAlias = int | Fraction
@@ -179,6 +179,3 @@ def holds(op: str, x: Quantity, y: Quantity) -> bool:
     if op == ">" and d.high <= 0:
         return False
     raise Unsettled(d.noise, d)
-
-
-EVERYTHING = Range(-inf, inf, 0, True)

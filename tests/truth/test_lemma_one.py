@@ -17,6 +17,7 @@ from draft import Draft, Part
 from generated import no_guard, no_shift, other_shift, other_sign, written
 from lemma_one import Looked, determinant, faults, first_fault
 from parts_deceptive import crossed, merged
+from small_specs import checked as read
 
 from aligncheck.expect import expectation_in
 from aligncheck.language.check import check
@@ -35,11 +36,6 @@ GENERAL = {
 }
 """Verified by the general theorem: their shifts depend on their own draws."""
 SPECS = Path(__file__).parents[2] / "specs"
-
-
-def read(path: Path) -> nodes.Mechanism:
-    source = read_source(str(path))
-    return check(source, parse(source))
 
 
 AVERAGED = [path for path in sorted(SPECS.glob("delta/*.dp")) if "\nalign\n  " in path.read_text("utf-8")]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from small_specs import named
 
 from aligncheck.cli import main
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.read import read_source
 from aligncheck.synthesis.accuracy import Accuracy, accuracy_of
 from aligncheck.synthesis.formulas import NoFormulaError
 
@@ -20,8 +20,7 @@ SPECS = Path(__file__).parents[2] / "specs"
 
 
 def accuracy(name: str) -> Accuracy:
-    source = read_source(str(SPECS / f"{name}.dp"))
-    return accuracy_of(check(source, parse(source)))
+    return accuracy_of(named(name))
 
 
 def value(alpha: str, length: int, **given: float) -> float:

@@ -25,7 +25,6 @@ from aligncheck.language.syntax.parse import parse
 Block: TypeAlias = tuple["str | tuple[str, Block, Block]", ...]
 """Statements: what is set and then what is read (`s`, `=s`), or a test with its arms."""
 
-LEAVES = ("s = 1", "out = s")
 INNER: tuple[Block, ...] = ((), ("s = 1",), ("out = s",), ("s = 1", "out = s"))
 
 

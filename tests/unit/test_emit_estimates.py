@@ -13,15 +13,15 @@ from typing import Any
 import pytest
 from oracle import as_if_verified, load
 from recorded_noise import RecordedNoise
+from small_specs import named as mechanism
 
 from aligncheck.compiler.emit.gaps import released_gaps
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.emit.ranks import released_ranks
 from aligncheck.expect import expectation_in
-from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse
 from aligncheck.runtime import FloatingNoise, Labelled, Result
 from aligncheck.runtime.bits import SeededBits
 from aligncheck.runtime.exact_noise import LatticeNoise
@@ -54,11 +54,6 @@ GAPS = (
     *("adaptive_svt_three", "hybrid_sparse_gap", "hybrid_sparse_gap_monotone"),
     *("svt_with_gap", "svt_with_gap_exponential", "svt_with_gap_theta", "svt_with_gap_untagged"),
 )
-
-
-def mechanism(name: str) -> nodes.Mechanism:
-    source = read_source(str(SPECS / f"{name}.dp"))
-    return check(source, parse(source))
 
 
 @cache

@@ -28,14 +28,14 @@ from oracle import (
     load,
 )
 from recorded_noise import RecordedNoise
+from small_specs import checked as of_path
 
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.forms.shared import chain
 from aligncheck.compiler.modes import RunMode
-from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities, statements_in
 from aligncheck.meaning.interpreter import Finished
 from aligncheck.runtime import AnswersError, ArgumentError, ParameterError, row_of
@@ -46,11 +46,6 @@ SPECS = sorted((ROOT / "specs").glob("*.dp"))
 
 def spec(text: str) -> nodes.Mechanism:
     return parse(Source("test.dp", dedent(text)))
-
-
-def of_path(path: Path) -> nodes.Mechanism:
-    source = read_source(str(path))
-    return check(source, parse(source))
 
 
 # --- agreement with the interpreter -------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from small_specs import spec
+from small_specs import checked, spec
 
 from aligncheck.cli import main
 from aligncheck.language.check import check
@@ -13,7 +13,6 @@ from aligncheck.language.check.mixed_units import mixed_units
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.read import read_source
 
 ROOT = Path(__file__).parents[2]
 INPUTS = (
@@ -64,8 +63,7 @@ def test_what_is_of_another_unit_is_said(changed: dict[str, str], at: list[str])
 
 def mixed(path: Path) -> bool:
     try:
-        source = read_source(str(path))
-        return bool(mixed_units(check(source, parse(source))))
+        return bool(mixed_units(checked(path)))
     except SpecError:
         return False
 

@@ -12,11 +12,6 @@ from aligncheck.refutation.events import Between, CompleteOutput, Exactly, Raise
 from aligncheck.refutation.trial_outputs import outputs_of
 
 ONE = Fraction(1)
-LISTS = """
-q : queries, sensitivity 1
-k : int where k >= 1
-eps : real where eps > 0
-"""
 
 
 def on(*answers: int, k: int = 1) -> Scenario:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from small_specs import mechanism
+from small_specs import named as spec
 
 from aligncheck.effort import Effort, OutOfTime
-from aligncheck.language.check import check
-from aligncheck.language.syntax.nodes import Binary, Mechanism, Number, Pure
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation import refuter
 from aligncheck.refutation.certify import certified, exceeds, level_of
@@ -42,18 +40,8 @@ for i, x in q:
 """
 
 
-def spec(name: str) -> Mechanism:
-    source = read_source(str(SPECS / f"{name}.dp"))
-    return check(source, parse(source))
-
-
 def start(of: Mechanism, length: int) -> Scenario:
     return starting_databases(of, length, parameter_choices(of, length, {})[0])[0]
-
-
-def replace_claim(of: Mechanism) -> Mechanism:
-    """The mechanism with half its claim."""
-    return replace(of, claim=Pure(Binary("/", of.privacy, Number(Fraction(2)))))
 
 
 def exactly(value: Fraction) -> Ball:

@@ -77,7 +77,6 @@ def _at(value: Affine, noise: tuple[int, ...]) -> Any:
     return sum((c * noise[v] for v, c in value.coefficients.items()), value.constant)
 
 
-QUARTERS = (Fraction(0), Fraction(1, 4), Fraction(4))
 SHAPES: list[tuple[str, Callable[[Fraction], Fraction], tuple[Fraction, ...]]] = [
     ("floor", lambda x: Fraction(math.floor(x)), tuple(Fraction(i, 2) for i in range(-4, 5))),
     ("square", lambda x: x * x, tuple(Fraction(i, 2) for i in range(5))),

@@ -13,20 +13,8 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Number, Undecided, Value
-from aligncheck.meaning.interpreter import (
-    Draw,
-    DrawSite,
-    Emitted,
-    Fault,
-    Finished,
-    Input,
-    NoiseKey,
-    Run,
-    StepLimit,
-    TakenTest,
-    run,
-)
 from aligncheck.meaning.replay import Replay, draw_count, image, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 
@@ -37,12 +25,12 @@ def spec(text: str) -> Mechanism:
     return parse(Source("test.dp", dedent(text).lstrip("\n")))
 
 
-def exact_inputs(given: dict[str, object]) -> tuple[tuple[str, Input], ...]:
+def exact_inputs(given: dict[str, object]) -> tuple[tuple[str, interpreter.Input], ...]:
     """Plain Python numbers and lists as inputs."""
     return tuple((name, exact_input(value)) for name, value in given.items())
 
 
-def exact_input(value: object) -> Input:
+def exact_input(value: object) -> interpreter.Input:
     if isinstance(value, list):
         return tuple(exact_value(entry) for entry in value)
     return exact_value(value)
@@ -59,16 +47,16 @@ def pair(
     parameters: dict[str, object],
     data: dict[str, object],
     data_prime: dict[str, object],
-    noise: dict[NoiseKey, object] | None = None,
+    noise: dict[interpreter.NoiseKey, object] | None = None,
 ) -> Scenario:
     draws = tuple((key, exact_value(value)) for key, value in (noise or {}).items())
     return Scenario(exact_inputs(parameters), exact_inputs(data), exact_inputs(data_prime), draws)
 
 
-def once(text: str, data: dict[str, object] | None = None, **noise: object) -> Run:
+def once(text: str, data: dict[str, object] | None = None, **noise: object) -> interpreter.Run:
     """Run a spec whose only input is `x : real`, which is given in `data`."""
 
-    def source(site: DrawSite) -> Number:
+    def source(site: interpreter.DrawSite) -> Number:
         value = noise.get(site.name, 0)
         if isinstance(value, list):
             assert site.index is not None
@@ -77,10 +65,10 @@ def once(text: str, data: dict[str, object] | None = None, **noise: object) -> R
         assert not isinstance(number, bool)
         return number
 
-    return run(spec(text), {}, dict(exact_inputs(data or {})), source)
+    return interpreter.run(spec(text), {}, dict(exact_inputs(data or {})), source)
 
 
-def released(one: Run) -> list[tuple[str, dict[str, Value]]]:
+def released(one: interpreter.Run) -> list[tuple[str, dict[str, Value]]]:
     """The output as plain data: (tag, fields)."""
     return [(record.tag, dict(record.fields)) for record in one.output]
 
@@ -118,7 +106,7 @@ def program(*lines: str, inputs: str = "x : real") -> str:
 )
 def test_expressions(expression: str, expected: int) -> None:
     done = once(program(f"emit r({expression})", inputs="q : queries, sensitivity 1"), {"q": [10, 20, 30]})
-    assert done.ended == Finished()
+    assert done.ended == interpreter.Finished()
     assert released(done) == [("r", {"value": F(expected)})]
 
 
@@ -135,7 +123,7 @@ def test_expressions(expression: str, expected: int) -> None:
 def test_an_undefined_operation_ends_the_run_at_its_span(expression: str, at_fault: str, reason: str) -> None:
     text = program("z = 1", "if x > 1: y = 1", f"z = {expression}", "emit r(z)")
     done = once(text, {"x": 1})
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.DEFINED
     assert reason in done.ended.reason
     assert text[done.ended.span.start : done.ended.span.end] == at_fault
@@ -145,7 +133,7 @@ def test_an_undefined_operation_ends_the_run_at_its_span(expression: str, at_fau
 @pytest.mark.parametrize("index", ["3", "0 - 1", "1/2"])
 def test_an_index_outside_of_its_list_is_a_fault(index: str) -> None:
     done = once(program(f"emit r(q[{index}])", inputs="q : queries, sensitivity 1"), {"q": [1, 2, 3]})
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.DEFINED
 
 
@@ -196,7 +184,7 @@ def test_draws_come_in_order_with_index_value_and_environment() -> None:
 def test_a_variable_drawn_twice_ends_the_run() -> None:
     text = program("for i in range(2):", "  eta ~ Lap(1)", "emit r(1)")
     done = once(text, {"x": 0})
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.FRESH
     assert "`eta`" in done.ended.reason
 
@@ -204,7 +192,7 @@ def test_a_variable_drawn_twice_ends_the_run() -> None:
 @pytest.mark.parametrize("noise", ["Lap(x)", "Exp(0 - 1)", "Geo(1)", "Geo(x)", "DLap(1, x)", "DLap(x)"])
 def test_a_scale_that_is_not_positive_ends_the_run(noise: str) -> None:
     done = once(program(f"eta ~ {noise}", "emit r(eta)"), {"x": 0})
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.SCALES
 
 
@@ -212,7 +200,7 @@ def test_a_scale_that_is_not_positive_ends_the_run(noise: str) -> None:
     "loop", [("while true:", "  pass"), ("for i in range(10**12):", "  pass"), ("while x < 1:", "  x2 = 1")]
 )
 def test_endless_loops_hit_the_step_limit(loop: tuple[str, ...]) -> None:
-    assert once(program(*loop, "emit r(1)"), {"x": 0}).ended == StepLimit(10_000)
+    assert once(program(*loop, "emit r(1)"), {"x": 0}).ended == interpreter.StepLimit(10_000)
 
 
 def test_a_number_that_squares_itself_for_ever_is_refused_and_not_computed() -> None:
@@ -223,7 +211,7 @@ def test_a_number_that_squares_itself_for_ever_is_refused_and_not_computed() -> 
 def test_tests_are_recorded_with_both_sides_and_what_they_read() -> None:
     text = program("y = 3", "if x + y > 4 and y == 3: emit yes", "else: emit no")
     done = once(text, {"x": 1})
-    (test,) = (step for step in done.steps if isinstance(step, TakenTest))
+    (test,) = (step for step in done.steps if isinstance(step, interpreter.TakenTest))
     assert not test.holds
     assert [(c.left, c.right, c.holds) for c in test.compared] == [(4, 4, False)]
     assert [value for _, value in test.leaves] == [1, 3]
@@ -274,10 +262,10 @@ def test_a_break_too_late_costs_three_halves() -> None:
     assert conditions(done) == ["cost"]
     assert done.cost == F(3, 2)
     assert done.claim == 1
-    draws = [step for step in done.steps if isinstance(step.on_d, Draw)]
+    draws = [step for step in done.steps if isinstance(step.on_d, interpreter.Draw)]
     assert [step.shift for step in draws] == [1, 0, 2, 0, 2]
     assert [step.cost for step in draws] == [F(1, 2), F(1, 2), 1, 1, F(3, 2)]
-    primes = [step.on_d_prime.value for step in draws if isinstance(step.on_d_prime, Draw)]
+    primes = [step.on_d_prime.value for step in draws if isinstance(step.on_d_prime, interpreter.Draw)]
     assert primes == [1, 0, 2, 0, 2]
     assert same_output(done.run_d, done.run_d_prime)
     assert done.parted is None
@@ -307,7 +295,7 @@ halves = st.integers(-8, 8).map(lambda number: F(number, 2))
     ),
 )
 def test_the_alignment_of_the_paper_violates_nothing_on_any_pair(
-    k: int, answers: list[tuple[F, F]], big: list[bool], noise: dict[NoiseKey, F]
+    k: int, answers: list[tuple[F, F]], big: list[bool], noise: dict[interpreter.NoiseKey, F]
 ) -> None:
     data = [answer + 100 * far for (answer, _), far in zip(answers, big, strict=False)]
     prime = [answer + moved for answer, (_, moved) in zip(data, answers, strict=True)]
@@ -320,7 +308,7 @@ def test_every_step_of_the_program_is_paired() -> None:
     public = {**PUBLIC, "k": 2}
     done = replay(RIGHT, pair(public, {"q": [60, -7]}, {"q": [59, -6]}, {("eta", None): F(1, 2)}))
     assert [type(step.on_d) for step in done.steps] == [type(step.on_d_prime) for step in done.steps]
-    emitted = [step.on_d.record.tag for step in done.steps if isinstance(step.on_d, Emitted)]
+    emitted = [step.on_d.record.tag for step in done.steps if isinstance(step.on_d, interpreter.Emitted)]
     assert emitted == ["top", "below"]
     assert done.cost == F(1, 2) + F(1, 16) * 2
 
@@ -345,7 +333,7 @@ def test_an_alignment_that_does_not_move_the_query_parts_the_runs_at_the_test() 
     assert plain[violation.span.start : violation.span.end] == "q + eta >= 0"
     assert "true on D, false on D'" in violation.message
     assert done.parted is not None
-    assert isinstance(done.steps[done.parted].on_d, TakenTest)
+    assert isinstance(done.steps[done.parted].on_d, interpreter.TakenTest)
 
 
 def test_runs_that_part_without_an_effect_on_the_output_violate_nothing() -> None:
@@ -408,7 +396,7 @@ def test_case_splits_primes_of_state_and_replacement_of_a_draw() -> None:
     )
     for other, shift in (([1, 1], [-1, -2]), ([-1, 0], [1, 1])):
         done = replay(mechanism, pair({}, {"q": [0, 0]}, {"q": other}, {("eta", 0): 3}))
-        assert [step.shift for step in done.steps if isinstance(step.on_d, Draw)] == shift
+        assert [step.shift for step in done.steps if isinstance(step.on_d, interpreter.Draw)] == shift
         assert same_output(done.run_d, done.run_d_prime)
         assert done.cost == sum(map(abs, shift))
         assert conditions(done) == (["cost"] if done.cost > 2 else [])
@@ -434,7 +422,7 @@ def test_lines_for_one_draw_add_up_and_a_fixed_index_restricts_a_line() -> None:
         """
     )
     done = replay(mechanism, pair({"k": 2}, {"q": [0] * 3}, {"q": [0] * 3}))
-    assert [step.shift for step in done.steps if isinstance(step.on_d, Draw)] == [11, -2, 98]
+    assert [step.shift for step in done.steps if isinstance(step.on_d, interpreter.Draw)] == [11, -2, 98]
 
 
 def test_aligned_values_of_other_draws_can_be_used_along_an_order() -> None:
@@ -451,7 +439,7 @@ def test_aligned_values_of_other_draws_can_be_used_along_an_order() -> None:
           a += 1
           b += a' - 2*a
     """
-    noise: dict[NoiseKey, object] = {("a", None): 5}
+    noise: dict[interpreter.NoiseKey, object] = {("a", None): 5}
     done = replay(spec(text), pair({}, {"q": 0}, {"q": 0}, noise))
     assert dict(image(spec(text), done.scenario)) == {("a", None): 6, ("b", None): -4}
     later = spec(text.replace("a += 1", "a += b' + b").replace("b += a' - 2*a", "b += a - 1"))
@@ -523,7 +511,7 @@ def test_a_run_that_needs_a_tie_of_continuous_noise_violates_nothing(noise: str,
         align
           eta[i] += q[i] - q'[i] + max(q'[j] + eta[j] for j in q where j != i) - second when i == winner
         """)
-    drawn: dict[NoiseKey, object] = {("order", 0): F(1, 2), ("order", 1): F(3, 4)}
+    drawn: dict[interpreter.NoiseKey, object] = {("order", 0): F(1, 2), ("order", 1): F(3, 4)}
     done = replay(tied, pair({"eps": 1}, {"q": [0, -1, 0]}, {"q": [0, 0, 0]}, drawn))
     assert [violation.condition.id for violation in done.violations] == found
 
@@ -662,7 +650,7 @@ def test_a_run_that_is_cut_off_claims_nothing() -> None:
         """
     )
     done = replay(mechanism, pair({}, {"q": 1}, {"q": 0}), limit=50)
-    assert done.run_d.ended == StepLimit(50)
+    assert done.run_d.ended == interpreter.StepLimit(50)
     assert conditions(done) == []
     assert done.claim is None
 

@@ -17,12 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from oracle import compiled
+from oracle import compiled_spec as made
 
 import aligncheck.runtime
 from aligncheck.compiler.modes import RunMode
-from aligncheck.language.check import check
-from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import Budget, BudgetError, MechanismError, ParameterError, ProcessError
 from aligncheck.runtime.losses import (
     ApproximateLoss,
@@ -92,11 +90,6 @@ def test_threads_share_a_budget() -> None:
     for thread in threads:
         thread.join()
     assert (budget.spent, budget.remaining, len(refused)) == (100, 0, 500)
-
-
-def made(stem: str, mode: RunMode) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return compiled(check(source, parse(source)), mode)
 
 
 # --- other currencies ---------------------------------------------------------------------------------------

@@ -14,10 +14,9 @@ import pandas as pd
 import pytest
 from oracle import compiled
 from recorded_noise import RecordedNoise
+from small_specs import named as mechanism
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.language.check import check
-from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.meaning.exact_density import weigh
 from aligncheck.runtime import FloatingNoise, ParameterError, logistic, rationals
 from aligncheck.runtime.bits import SeededBits
@@ -171,11 +170,6 @@ def test_bounds_of_logarithms(x: Fraction) -> None:
 
 
 # --- generated mechanisms -----------------------------------------------------------------------------------
-
-
-def mechanism(stem: str) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return check(source, parse(source))
 
 
 def test_the_choice_against_its_exact_probabilities() -> None:

@@ -11,21 +11,7 @@ from typing import Any
 import pytest
 from flint import arb, ctx, fmpq
 
-from aligncheck.runtime import ParameterError
-from aligncheck.runtime.losses import (
-    ApproximateLoss,
-    ConcentratedLoss,
-    PureLoss,
-    advanced,
-    concentrated,
-    concentrated_of_range,
-    concentrated_within,
-    epsilon_of,
-    gaussian_loss,
-    of_group,
-    tight_delta_of,
-    tight_epsilon_of,
-)
+from aligncheck.runtime import ParameterError, losses
 
 ACCOUNTED = [
     ("0.5", "1e-6", 5.22153444453017, 4.8865541174622),
@@ -56,7 +42,7 @@ def exactly(number: Fraction | str) -> Any:
 
 @pytest.mark.parametrize(("rho", "delta", "accounted", "gaussian"), ACCOUNTED)
 def test_of_rho_in_epsilon_and_delta(rho: str, delta: str, accounted: float, gaussian: float) -> None:
-    tight, simple = tight_epsilon_of(rho, delta), epsilon_of(rho, delta)
+    tight, simple = losses.tight_epsilon_of(rho, delta), losses.epsilon_of(rho, delta)
     assert float(tight) == pytest.approx(accounted, rel=1e-12)
     assert gaussian < tight < simple
     # Rounded up, by very little.
@@ -71,27 +57,29 @@ def test_of_rho_in_epsilon_and_delta(rho: str, delta: str, accounted: float, gau
     least = min((at(1 + (middle - 1) * 2 ** (i / 2000)) for i in range(-3000, 1000, 4)), key=float)
     assert least * (1 - 1e-6) < exactly(tight) < least
     # The three say the same.
-    assert float(tight_delta_of(rho, tight)) == pytest.approx(float(Fraction(delta)), rel=1e-12)
-    assert float(concentrated_within(tight, delta)) == pytest.approx(float(Fraction(rho)), rel=1e-12)
-    assert tight_epsilon_of(concentrated_within(1, delta), delta) <= 1 + Fraction(1, 10**9)
+    assert float(losses.tight_delta_of(rho, tight)) == pytest.approx(float(Fraction(delta)), rel=1e-12)
+    assert float(losses.concentrated_within(tight, delta)) == pytest.approx(float(Fraction(rho)), rel=1e-12)
+    assert losses.tight_epsilon_of(losses.concentrated_within(1, delta), delta) <= 1 + Fraction(1, 10**9)
 
 
 def test_ends_of_the_range() -> None:
     tiny, huge = Fraction(1, 10**300), 1 << 16
-    assert epsilon_of(0, "1/2") == tight_epsilon_of(0, "1/2") == tight_delta_of(0, 1) == 0
-    assert 0 < tight_epsilon_of(tiny, tiny) <= epsilon_of(tiny, tiny) < Fraction(1, 10**140)
-    assert huge < tight_epsilon_of(huge, tiny) <= epsilon_of(huge, tiny) < 3 * huge
-    assert tight_delta_of(huge, 0) == 1
-    assert 0 < tight_delta_of(tiny, huge) < tiny
-    assert concentrated_within(0, "1/10") >= 0
-    assert advanced(0, 10, "1/2") == advanced(1, 0, "1/2") == 0
+    assert (
+        losses.epsilon_of(0, "1/2") == losses.tight_epsilon_of(0, "1/2") == losses.tight_delta_of(0, 1) == 0
+    )
+    assert 0 < losses.tight_epsilon_of(tiny, tiny) <= losses.epsilon_of(tiny, tiny) < Fraction(1, 10**140)
+    assert huge < losses.tight_epsilon_of(huge, tiny) <= losses.epsilon_of(huge, tiny) < 3 * huge
+    assert losses.tight_delta_of(huge, 0) == 1
+    assert 0 < losses.tight_delta_of(tiny, huge) < tiny
+    assert losses.concentrated_within(0, "1/10") >= 0
+    assert losses.advanced(0, 10, "1/2") == losses.advanced(1, 0, "1/2") == 0
     for call in (
-        lambda: epsilon_of(-1, "1/2"),
-        lambda: epsilon_of(1, 0),
-        lambda: tight_epsilon_of(1, 1),
-        lambda: tight_delta_of(1 << 17, 1),
-        lambda: advanced(1, -1, "1/2"),
-        lambda: gaussian_loss(1, 0),
+        lambda: losses.epsilon_of(-1, "1/2"),
+        lambda: losses.epsilon_of(1, 0),
+        lambda: losses.tight_epsilon_of(1, 1),
+        lambda: losses.tight_delta_of(1 << 17, 1),
+        lambda: losses.advanced(1, -1, "1/2"),
+        lambda: losses.gaussian_loss(1, 0),
     ):
         with pytest.raises(ParameterError):
             call()
@@ -109,11 +97,11 @@ def test_pure_losses_and_bounded_ranges_are_concentrated() -> None:
         (Fraction(1, 10), Fraction(1), Fraction(4)), (Fraction(101, 100), Fraction(2), Fraction(20))
     ):
         high = exactly(epsilon).exp()
-        rho = concentrated(PureLoss(epsilon))
+        rho = losses.concentrated(losses.PureLoss(epsilon))
         assert rho is not None
         response = [high / (1 + high), 1 / (1 + high)]
         assert divergence(order, response, response[::-1]) <= exactly(order * rho)
-        ranged = exactly(order * concentrated_of_range(epsilon))
+        ranged = exactly(order * losses.concentrated_of_range(epsilon))
         closest = []
         for i in range(1, 20):
             # q = 1/(1 + t) where the ratio is e^s, and e^(s-ε) elsewhere: p sums to 1.
@@ -124,15 +112,15 @@ def test_pure_losses_and_bounded_ranges_are_concentrated() -> None:
             assert found <= ranged
             closest.append(float(found / ranged))
         assert epsilon > 1 or order > 2 or max(closest) > 0.9
-    assert concentrated(ApproximateLoss(Fraction(1), Fraction(0))) == Fraction(1, 2)
-    assert concentrated(ApproximateLoss(Fraction(1), Fraction(1, 9))) is None
-    assert gaussian_loss(4, 3) == ConcentratedLoss(Fraction(2, 9))
+    assert losses.concentrated(losses.ApproximateLoss(Fraction(1), Fraction(0))) == Fraction(1, 2)
+    assert losses.concentrated(losses.ApproximateLoss(Fraction(1), Fraction(1, 9))) is None
+    assert losses.gaussian_loss(4, 3) == losses.ConcentratedLoss(Fraction(2, 9))
 
 
 def test_advanced_composition_is_above_the_least_there_is() -> None:
     """That of randomized responses: by the exact hockey-stick divergence of their number of agreements."""
     epsilon, calls, slack = Fraction(1, 10), 100, Fraction(1, 10**6)
-    claimed = advanced(epsilon, calls, slack)
+    claimed = losses.advanced(epsilon, calls, slack)
     exact = (2 * calls * -exactly(slack).log()).sqrt() * exactly(epsilon)
     exact += calls * exactly(epsilon) * (exactly(epsilon).exp() - 1)
     assert exact < exactly(claimed) < exact * exactly(CLOSE)
@@ -151,20 +139,24 @@ def test_advanced_composition_is_above_the_least_there_is() -> None:
 
     assert delta(claimed) < exactly(slack) < delta(claimed / 2)
     # Dwork and Roth's formula for one run is above ε only by what it is.
-    assert advanced(epsilon, 1, Fraction(1, 2)) > epsilon
+    assert losses.advanced(epsilon, 1, Fraction(1, 2)) > epsilon
 
 
 def test_groups() -> None:
-    assert of_group(PureLoss(Fraction(1, 3)), 3) == PureLoss(Fraction(1))
-    assert of_group(ConcentratedLoss(Fraction(1, 3)), 3) == ConcentratedLoss(Fraction(3))
+    assert losses.of_group(losses.PureLoss(Fraction(1, 3)), 3) == losses.PureLoss(Fraction(1))
+    assert losses.of_group(losses.ConcentratedLoss(Fraction(1, 3)), 3) == losses.ConcentratedLoss(Fraction(3))
     delta = Fraction(1, 1000)
-    found = of_group(ApproximateLoss(Fraction(1), delta), 3)
-    assert isinstance(found, ApproximateLoss)
+    found = losses.of_group(losses.ApproximateLoss(Fraction(1), delta), 3)
+    assert isinstance(found, losses.ApproximateLoss)
     assert found.epsilon == 3
     exact = exactly(delta) * (1 + arb(1).exp() + arb(2).exp())
     assert exact < exactly(found.delta) < exact * exactly(CLOSE)
-    assert of_group(ApproximateLoss(Fraction(1), delta), 1) == ApproximateLoss(Fraction(1), delta)
-    assert of_group(ApproximateLoss(Fraction(1), delta), 0) == ApproximateLoss(Fraction(0), Fraction(0))
-    assert of_group(ApproximateLoss(Fraction(1), delta), 10**9) == ApproximateLoss(
+    assert losses.of_group(losses.ApproximateLoss(Fraction(1), delta), 1) == losses.ApproximateLoss(
+        Fraction(1), delta
+    )
+    assert losses.of_group(losses.ApproximateLoss(Fraction(1), delta), 0) == losses.ApproximateLoss(
+        Fraction(0), Fraction(0)
+    )
+    assert losses.of_group(losses.ApproximateLoss(Fraction(1), delta), 10**9) == losses.ApproximateLoss(
         Fraction(10**9), Fraction(1)
     )

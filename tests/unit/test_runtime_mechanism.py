@@ -20,12 +20,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from oracle import compiled
+from oracle import compiled_spec as cls
 from recorded_noise import RecordedNoise
 
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse
 from aligncheck.runtime import (
     AlreadyRunError,
     AnswersError,
@@ -42,11 +43,6 @@ from aligncheck.runtime.decimals import LARGEST
 from aligncheck.runtime.exact_noise import LatticeNoise
 
 SPECS = Path(__file__).parents[2] / "specs"
-
-
-def cls(stem: str, mode: RunMode = RunMode.LATTICE) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return compiled(check(source, parse(source)), mode)
 
 
 def of_text(text: str, mode: RunMode = RunMode.LATTICE) -> Any:

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
+from oracle import compiled_spec as cls
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.language.check import check
 from aligncheck.language.source import Source
-from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.language.syntax.parse import parse
 from aligncheck.runtime import Budget, Mechanism, MechanismError, MissingOpenDPError, ParameterError, Result
 from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Currency, PureLoss, tight_epsilon_of
 from aligncheck.runtime.opendp import Closeness, closeness, loss, measurement, privacy_loss
@@ -32,11 +32,6 @@ SPECS = Path(__file__).parents[2] / "specs"
 @pytest.fixture(scope="module", autouse=True)
 def _features() -> None:
     dp.enable_features("contrib", "honest-but-curious")
-
-
-def cls(stem: str, mode: RunMode = RunMode.LATTICE) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return compiled(check(source, parse(source)), mode)
 
 
 def with_answers(declared: str) -> Any:

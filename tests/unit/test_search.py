@@ -14,13 +14,6 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning.replay import replay
 from aligncheck.search.failing import counterexamples
-from aligncheck.search.failing.counterexamples import (
-    FailingRun,
-    SmallInputs,
-    few_runs,
-    find_violation,
-    shown_by_runs,
-)
 from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.witness.sorting import with_sorts
 
@@ -30,12 +23,12 @@ ALL = [c for c in Condition if c not in (Condition.TERMINATES, Condition.HYPOTHE
 
 def found(
     condition: Condition, program: str, align: str = "", inputs: str = ONE_ANSWER, steps: int = 15_000
-) -> FailingRun | None:
+) -> counterexamples.FailingRun | None:
     """A violation of a condition, if that is the first that is found."""
     source = spec(program, align, inputs)
     made = check(source, parse(source))
-    small = SmallInputs(made, with_sorts(made, Witness()), any_will_do=False)
-    violation = find_violation(small, condition, Effort(20, steps))
+    small = counterexamples.SmallInputs(made, with_sorts(made, Witness()), any_will_do=False)
+    violation = counterexamples.find_violation(small, condition, Effort(20, steps))
     return violation if violation is not None and violation.condition is condition else None
 
 
@@ -167,8 +160,8 @@ def test_runs_are_tried_where_the_solver_has_no_answer(monkeypatch: pytest.Monke
 def shown(program: str, align: str = "", inputs: str = ONE_ANSWER) -> Condition | None:
     """What a few runs show before anything is proved."""
     made = mechanism(program, align, inputs)
-    small = SmallInputs(made, with_sorts(made, Witness()), any_will_do=True)
-    run = shown_by_runs(small, few_runs(made), Effort(20))
+    small = counterexamples.SmallInputs(made, with_sorts(made, Witness()), any_will_do=True)
+    run = counterexamples.shown_by_runs(small, counterexamples.few_runs(made), Effort(20))
     return None if run is None else run.condition
 
 
@@ -201,7 +194,9 @@ def test_what_stands_before_the_end_is_named_before_what_runs_are_compared_by() 
     """A draw that is impossible on D', and costs too much."""
     program = "eta ~ Exp(1/(2*eps))\nemit value(x + eta)"
     assert shown(program, "eta += x - x'") is Condition.SUPPORT
-    assert few_runs(mechanism(program, "eta += x - x'", ONE_ANSWER)).violating.keys() >= {Condition.COST}
+    assert counterexamples.few_runs(mechanism(program, "eta += x - x'", ONE_ANSWER)).violating.keys() >= {
+        Condition.COST
+    }
 
 
 @pytest.mark.parametrize(
@@ -219,7 +214,7 @@ def test_a_fault_on_d_leaves_nothing_to_accept(program: str, condition: Conditio
 def test_runs_that_do_not_end_are_left_alone() -> None:
     program = "n = 1\nwhile n > 0:\n  n = n/2\nemit value(x)"
     assert shown(program) is None
-    assert few_runs(mechanism(program, "", ONE_ANSWER)).endless
+    assert counterexamples.few_runs(mechanism(program, "", ONE_ANSWER)).endless
 
 
 @pytest.mark.parametrize(

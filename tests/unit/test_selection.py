@@ -17,18 +17,8 @@ from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse, read_source
+from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Number, Undecided, Value
-from aligncheck.meaning.interpreter import (
-    Assigned,
-    Draw,
-    DrawSite,
-    Fault,
-    Finished,
-    NoiseKey,
-    Run,
-    StepLimit,
-    run,
-)
 from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.report.lines import Canvas
@@ -49,23 +39,25 @@ def listed(values: list[int] | list[F]) -> tuple[F, ...]:
 # --- one run ----------------------------------------------------------------------------------------------
 
 
-def once(*lines: str, noise: list[int] | None = None) -> Run:
+def once(*lines: str, noise: list[int] | None = None) -> interpreter.Run:
     """One run on q = [3, 5, 1, 5] and the public b = [1, 0, 1, 0], k = 2; `noise` is drawn as `eta`."""
     drawn = noise or []
     body = [f"for i in range({len(drawn)}): eta[i] ~ Lap(1)", *lines]
     text = "mechanism m\ninput\n  q : queries, sensitivity 1\n  b : vector\n  k : int\nprivacy 1\nprogram\n"
     mechanism = parse(Source("test.dp", text + "".join(f"  {line}\n" for line in body)))
 
-    def source(site: DrawSite) -> Number:
+    def source(site: interpreter.DrawSite) -> Number:
         assert site.index is not None
         return F(drawn[site.index])
 
-    return run(mechanism, {"b": listed([1, 0, 1, 0]), "k": F(2)}, {"q": listed([3, 5, 1, 5])}, source)
+    return interpreter.run(
+        mechanism, {"b": listed([1, 0, 1, 0]), "k": F(2)}, {"q": listed([3, 5, 1, 5])}, source
+    )
 
 
 def value(*lines: str, noise: list[int] | None = None) -> Value:
     done = once(*lines[:-1], f"emit r({lines[-1]})", noise=noise)
-    assert done.ended == Finished()
+    assert done.ended == interpreter.Finished()
     return done.output[-1].fields[0][1]
 
 
@@ -113,7 +105,7 @@ def test_a_set_has_an_exact_value(expression: str, expected: int) -> None:
 )
 def test_top_ranks_by_value_and_then_by_index(top: str, expected: tuple[int, ...]) -> None:
     done = once(f"w = {top}", "emit r(len(w))")
-    assert [step.value for step in done.steps if isinstance(step, Assigned)] == [expected]
+    assert [step.value for step in done.steps if isinstance(step, interpreter.Assigned)] == [expected]
     assert done.output[0].fields == (("value", len(expected)),)
 
 
@@ -149,7 +141,7 @@ def test_noise_of_a_loop_that_has_ended_is_read_at_every_index() -> None:
 )
 def test_what_a_set_cannot_give_is_a_fault(line: str, reason: str) -> None:
     done = once(line, noise=[0, 0])
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.DEFINED
     assert reason in done.ended.reason
 
@@ -164,7 +156,7 @@ def test_what_a_set_cannot_give_is_a_fault(line: str, reason: str) -> None:
 )
 def test_a_selection_is_no_value_and_ends(line: str, reason: str) -> None:
     done = once("w = top(k, q[j] for j in q)", line)
-    assert isinstance(done.ended, Fault)
+    assert isinstance(done.ended, interpreter.Fault)
     assert done.ended.condition is Condition.DEFINED
     assert reason in done.ended.reason
     assert done.output == ()
@@ -174,7 +166,7 @@ def test_a_selection_is_no_value_and_ends(line: str, reason: str) -> None:
     "expression", ["max(1 for j in range(10**12))", "max(max(j*l for l in range(200)) for j in range(200))"]
 )
 def test_the_indices_of_a_set_count_as_steps(expression: str) -> None:
-    assert once(f"emit r({expression})").ended == StepLimit(10_000)
+    assert once(f"emit r({expression})").ended == interpreter.StepLimit(10_000)
 
 
 def test_a_run_says_whether_a_selection_had_a_tie_to_break() -> None:
@@ -236,7 +228,7 @@ def test_the_alignments_of_the_paper_violate_nothing(grid: int) -> None:
             (TOPK_GAP, replay(TOPK_GAP, random_scenario(chance, k, grid))),
         ):
             assert conditions(done) == [], (mechanism.name, done.scenario)
-            assert done.run_d_prime.ended == Finished()
+            assert done.run_d_prime.ended == interpreter.Finished()
             if not done.run_d.tied:
                 assert done.run_d.output == done.run_d_prime.output
             assert isinstance(done.cost, F)
@@ -252,7 +244,7 @@ def test_every_selected_draw_moves_with_its_gap_and_no_other_does() -> None:
         (("q", (F(1), F(19, 2), F(21), F(10))),),
     )
     done = replay(TOPK_GAP, scenario)
-    shifts = {step.on_d.key: step.shift for step in done.steps if isinstance(step.on_d, Draw)}
+    shifts = {step.on_d.key: step.shift for step in done.steps if isinstance(step.on_d, interpreter.Draw)}
     # The best that is not selected goes from 9 to 10: both winners must go up by 1 in all.
     assert shifts == {("eta", 0): 0, ("eta", 1): F(3, 2), ("eta", 2): 0, ("eta", 3): 0}
     assert [dict(record.fields) for record in done.run_d.output] == [
@@ -500,12 +492,12 @@ def test_values_on_the_other_database_are_those_of_the_complete_run() -> None:
     mechanism = spec(TWO.replace("+= A", "+= 1").replace("+= B", "+= a' - a + b - b"))
     done = replay(mechanism, random_scenario(random.Random(3), None, 10))
     a, a_prime = (
-        next(step.value for step in one.steps if isinstance(step, Assigned) and step.name == "a")
+        next(step.value for step in one.steps if isinstance(step, interpreter.Assigned) and step.name == "a")
         for one in (done.run_d, done.run_d_prime)
     )
     assert isinstance(a, F)
     assert isinstance(a_prime, F)
-    moved = {step.on_d.key: step.shift for step in done.steps if isinstance(step.on_d, Draw)}
+    moved = {step.on_d.key: step.shift for step in done.steps if isinstance(step.on_d, interpreter.Draw)}
     assert moved["xi", 0] == a_prime - a
     assert moved["eta", 0] == 1
 
@@ -528,7 +520,7 @@ def test_values_on_the_other_database_are_those_of_the_complete_run() -> None:
     ],
 )
 def test_what_the_shifts_read_has_an_order_or_a_cycle(
-    first: str, second: str, around: list[NoiseKey]
+    first: str, second: str, around: list[interpreter.NoiseKey]
 ) -> None:
     """To read noise as it is on D counts like to read aligned noise, and violates nothing by itself."""
     mechanism = spec(TWO.replace("+= A", f"+= {first}").replace("+= B", f"+= {second}"))
@@ -605,7 +597,7 @@ def test_what_only_the_run_itself_can_tell_is_left_undecided() -> None:
 def test_sets_in_an_alignment_cannot_hang() -> None:
     mechanism = spec(MAX.replace("+= 2 when", "+= max(1 for l in range(10**12)) when"))
     done = replay(mechanism, Scenario((("eps", F(1)),), (("q", listed([1])),), (("q", listed([1])),)))
-    assert isinstance(done.run_d_prime.ended, StepLimit)
+    assert isinstance(done.run_d_prime.ended, interpreter.StepLimit)
     assert done.violations == ()
 
 
@@ -650,5 +642,5 @@ def test_steps_of_a_pair_run_in_the_order_of_the_program() -> None:
     done = replay(TOPK_GAP, random_scenario(random.Random(8), 2, 1000))
     spans = [step.on_d_prime.span.start for step in done.steps[:7] if step.on_d_prime is not None]
     assert all(one <= other for one, other in pairwise(spans))
-    keys: list[NoiseKey] = [draw.key for draw in done.run_d_prime.draws]
+    keys: list[interpreter.NoiseKey] = [draw.key for draw in done.run_d_prime.draws]
     assert keys == [("eta", i) for i in range(len(keys))]

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle import compiled
+from small_specs import named
 
-from aligncheck.language.check import check
-from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise, argmax_of
 from aligncheck.runtime.reals import at_least, at_most
 from aligncheck.statistical.cannot_test import CannotTest
@@ -28,8 +27,7 @@ Q = [1.0, 2.0, 0.0, 1.0, 3.0]
 
 
 def made(stem: str, **parameters: Any) -> Any:
-    source = read_source(str(SPECS / f"{stem}.dp"))
-    return compiled(check(source, parse(source)))(**parameters)
+    return compiled(named(stem))(**parameters)
 
 
 class TapeNoise:

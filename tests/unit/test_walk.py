@@ -6,15 +6,8 @@ import pytest
 
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.parse import parse
-from aligncheck.language.syntax.walk import (
-    gathered_in_full,
-    names_in,
-    parts_of,
-    subexpressions,
-    with_part,
-    with_parts,
-)
 
 
 def body(*lines: str) -> tuple[n.Stmt, ...]:
@@ -45,13 +38,13 @@ EXPRESSIONS = (
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_parts_and_what_is_made_of_them(text: str) -> None:
     """Every part is visited and can be replaced: no child of a node is forgotten."""
-    for expr in subexpressions(expression(text)):
-        assert with_parts(expr, parts_of(expr)) == expr
-        for place, part in enumerate(parts_of(expr)):
-            anew = with_part(expr, part, n.Name("other"))
-            assert parts_of(anew)[place] == n.Name("other")
-            assert parts_of(anew)[:place] == parts_of(expr)[:place]
-            assert parts_of(anew)[place + 1 :] == parts_of(expr)[place + 1 :]
+    for expr in walk.subexpressions(expression(text)):
+        assert walk.with_parts(expr, walk.parts_of(expr)) == expr
+        for place, part in enumerate(walk.parts_of(expr)):
+            anew = walk.with_part(expr, part, n.Name("other"))
+            assert walk.parts_of(anew)[place] == n.Name("other")
+            assert walk.parts_of(anew)[:place] == walk.parts_of(expr)[:place]
+            assert walk.parts_of(anew)[place + 1 :] == walk.parts_of(expr)[place + 1 :]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +60,7 @@ def test_parts_and_what_is_made_of_them(text: str) -> None:
     ],
 )
 def test_names_without_the_indices_of_sets(text: str, names: str) -> None:
-    assert names_in(expression(text)) == frozenset(names.split())
+    assert walk.names_in(expression(text)) == frozenset(names.split())
 
 
 def test_what_is_gathered_in_full() -> None:
@@ -83,6 +76,6 @@ def test_what_is_gathered_in_full() -> None:
         "if a > 1:",
         "  g = max(q[j] for j in q)",
     )
-    found = gathered_in_full(statements)
+    found = walk.gathered_in_full(statements)
     assert list(found) == ["a", "d"]
     assert all(isinstance(each, n.Gather) for each in found.values())
