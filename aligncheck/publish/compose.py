@@ -14,9 +14,8 @@ from aligncheck.compiler.emit.describe import guarantee
 from aligncheck.language.conditions import Condition
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
-from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax.layout import spelled_plainly
-from aligncheck.language.syntax.walk import has_densities
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.exact import decimal
 from aligncheck.publish import sheet as s
@@ -183,7 +182,7 @@ def _proof(source: Source, verified: Verified) -> Iterator[s.Block]:
     yield s.SectionHead("What is proved")
     yield s.Theorem(mechanism.name, f"{claim}.", tuple(guarantee(mechanism)[1:]))
     yield s.SectionHead("The proof")
-    if has_densities(mechanism.body):
+    if walk.has_densities(mechanism.body):
         yield s.Paragraph(
             "The ratio of the densities of what is drawn, on D and on D', is bounded for every output."
         )
@@ -222,27 +221,20 @@ def _step(source: Source, report: ConditionReport) -> s.ProofStep:
 
 
 def _aligned(items: tuple[nodes.AlignItem, ...]) -> s.Grid:
-    rows = tuple(_shifts(items, ""))
-    if not rows:
-        return s.Grid("The alignment", ("draw", "on D'", "when"), (("all", "as on D", "always"),))
-    return s.Grid("The alignment", ("draw", "on D'", "when"), rows)
+    rows = tuple(_moved(*each) for each in walk.shifts_in_cases(items))
+    return s.Grid("The alignment", ("draw", "on D'", "when"), rows or (("all", "as on D", "always"),))
 
 
-def _shifts(items: tuple[nodes.AlignItem, ...], case: str) -> Iterator[tuple[str, str, str]]:
-    for item in items:
-        match item:
-            case nodes.Shift(name=name, index=index, op=op, value=value, guard=guard):
-                draw: nodes.Expr = nodes.Name(name) if index is None else nodes.Index(name, index)
-                moved = value if op == "=" else nodes.Binary(op[0], draw, value)
-                when = [case] if case else []
-                when += [f"`{unparse_expr(guard)}`"] if guard is not None else []
-                yield f"`{unparse_expr(draw)}`", f"`{unparse_expr(moved)}`", " and ".join(when) or "always"
-            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
-                for one in cases:
-                    yield from _shifts(
-                        one.items, f"{case}{', ' if case else ''}case `{unparse_expr(one.test)}`"
-                    )
-                yield from _shifts(otherwise, f"{case}{', ' if case else ''}otherwise")
+def _moved(line: nodes.Shift, cases: tuple[nodes.Expr | None, ...]) -> tuple[str, str, str]:
+    draw = walk.moved_by(line)
+    moved = line.value if line.op == "=" else nodes.Binary(line.op[0], draw, line.value)
+    case = ", ".join("otherwise" if e is None else f"case `{unparse_expr(e)}`" for e in cases)
+    guard = "" if line.guard is None else f"`{unparse_expr(line.guard)}`"
+    return (
+        f"`{unparse_expr(draw)}`",
+        f"`{unparse_expr(moved)}`",
+        " and ".join(filter(None, (case, guard))) or "always",
+    )
 
 
 def _shown(claim: nodes.Claim) -> str:

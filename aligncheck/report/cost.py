@@ -193,18 +193,10 @@ def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) ->
 # --- when ---------------------------------------------------------------------------------------------------
 
 
-def _lines(
-    items: tuple[nodes.AlignItem, ...], tests: tuple[str, ...] = ()
-) -> Iterator[tuple[nodes.Shift, tuple[str, ...]]]:
+def _lines(items: tuple[nodes.AlignItem, ...]) -> Iterator[tuple[nodes.Shift, tuple[str, ...]]]:
     """The lines of an alignment, each with the cases that it stands in."""
-    for item in items:
-        match item:
-            case nodes.Shift():
-                yield item, tests
-            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
-                for case in cases:
-                    yield from _lines(case.items, (*tests, f"in case `{unparse_expr(case.test)}`"))
-                yield from _lines(otherwise, (*tests, "otherwise"))
+    for line, cases in walk.shifts_in_cases(items):
+        yield line, tuple("otherwise" if e is None else f"in case `{unparse_expr(e)}`" for e in cases)
 
 
 def _paid(mechanism: nodes.Mechanism, line: nodes.Shift, tests: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ from aligncheck.language.adjacencies import Adjacency
 from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import statements_in
+from aligncheck.language.syntax.walk import shifts_in_cases, statements_in
 from aligncheck.language.unparse import unparse_expr, unparse_shift
 from aligncheck.report.lines import Canvas, Lines, expanded
 
@@ -101,23 +101,12 @@ def shifts_by_line(source: Source, mechanism: nodes.Mechanism) -> dict[int, list
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Sample):
             number, _ = source.position(statement.span.start)
-            found = list(_shifts_of(statement, mechanism.align, ""))
-            if found:
-                moved.setdefault(number, []).extend(found)
+            for line, cases in shifts_in_cases(mechanism.align):
+                if line.name == statement.name and (line.index is None) is (statement.index is None):
+                    told = ("otherwise: " if e is None else f"case {unparse_expr(e)}: " for e in cases)
+                    shown = Text.assemble(("".join(told), "magenta"), (unparse_shift(line), "green"))
+                    moved.setdefault(number, []).append(shown)
     return moved
-
-
-def _shifts_of(sample: nodes.Sample, items: tuple[nodes.AlignItem, ...], context: str) -> Iterator[Text]:
-    for item in items:
-        match item:
-            case nodes.Shift():
-                if item.name == sample.name and (item.index is None) is (sample.index is None):
-                    yield Text.assemble((context, "magenta"), (unparse_shift(item), "green"))
-            case nodes.CaseSplit(cases=cases, otherwise=otherwise):
-                for case in cases:
-                    test = f"{context}case {unparse_expr(case.test)}: "
-                    yield from _shifts_of(sample, case.items, test)
-                yield from _shifts_of(sample, otherwise, f"{context}otherwise: ")
 
 
 # --- colours ----------------------------------------------------------------------------------------------

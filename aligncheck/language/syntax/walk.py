@@ -236,14 +236,21 @@ def has_coins(body: tuple[n.Stmt, ...]) -> bool:
 
 def shifts_in(items: tuple[n.AlignItem, ...]) -> Iterator[n.Shift]:
     """The alignment's lines, those inside case splits included."""
+    return (line for line, _ in shifts_in_cases(items))
+
+
+def shifts_in_cases(
+    items: tuple[n.AlignItem, ...], around: tuple[n.Expr | None, ...] = ()
+) -> Iterator[tuple[n.Shift, tuple[n.Expr | None, ...]]]:
+    """The same, each with the tests of the cases that it stands in; None: `otherwise`."""
     for item in items:
         match item:
             case n.Shift():
-                yield item
+                yield item, around
             case n.CaseSplit(cases=cases, otherwise=otherwise):
                 for case in cases:
-                    yield from shifts_in(case.items)
-                yield from shifts_in(otherwise)
+                    yield from shifts_in_cases(case.items, (*around, case.test))
+                yield from shifts_in_cases(otherwise, (*around, None))
 
 
 def signed_terms(expr: n.Expr) -> list[tuple[n.Expr, bool]]:
