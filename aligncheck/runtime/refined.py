@@ -13,7 +13,7 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from aligncheck.runtime.bits import Bits
 from aligncheck.runtime.errors import NumericError
@@ -71,7 +71,9 @@ Draw: TypeAlias = tuple[Rests, int]
 
 
 class BySign:
-    """Compares with `_compared`, which says whether the sign of the difference with another number holds."""
+    """Compares with `_compared`, which says whether the sign of the difference with another number holds (or
+    whether the number itself holds with the other one).
+    """
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -94,7 +96,10 @@ class BySign:
     def __ne__(self, other: object) -> Any:
         return self._compared(other, operator.ne)
 
-    def _compared(self, other: object, holds: Callable[[Any, int], Any]) -> Any:
+    def __pos__(self) -> Self:
+        return self
+
+    def _compared(self, other: object, holds: Callable[[Any, Any], Any]) -> Any:
         raise NotImplementedError
 
 
@@ -208,9 +213,6 @@ class RefinedNumber(BySign):
     def __neg__(self) -> RefinedNumber:
         terms = {draw: -c for draw, c in self.terms.items()}
         return RefinedNumber(-self.steps, self.unit, terms, -self.top, self.bottom)
-
-    def __pos__(self) -> RefinedNumber:
-        return self
 
     def __sub__(self, other: object) -> Any:
         if isinstance(other, RefinedNumber):

@@ -107,9 +107,6 @@ class ExactVector(BySign, Sequence[Any]):
     def __neg__(self) -> ExactVector:
         return ExactVector(-self.steps, self.unit, {key: -c for key, c in self.terms.items()})
 
-    def __pos__(self) -> ExactVector:
-        return self
-
     def __add__(self, other: object) -> Any:
         operand = _operand(other, len(self))
         return NotImplemented if operand is None else self._plus(operand)

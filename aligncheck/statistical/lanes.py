@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from aligncheck.runtime import NumericError, Result
 from aligncheck.runtime.noise import Noise, OneByOne, chance
 from aligncheck.runtime.reals import at_least, at_most, ln
+from aligncheck.runtime.refined import BySign
 from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
 
@@ -43,12 +44,11 @@ class TooManyPaths(Exception):  # noqa: N818 - the caller has another way
     """The program cannot be run by paths, or it would not pay."""
 
 
-class Lane:
+class Lane(BySign):
     """A number for each run that takes the current path. Comparisons part the runs (see `_Split`)."""
 
     __slots__ = ("_split", "values")
     __array_ufunc__ = None  # NumPy leaves operators to this class
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, values: Values, split: _Split) -> None:
         self.values = values
@@ -84,35 +84,14 @@ class Lane:
     def __neg__(self) -> Lane:
         return Lane(-self.values, self._split)
 
-    def __pos__(self) -> Lane:
-        return self
-
     def __abs__(self) -> Lane:
         return Lane(np.abs(self.values), self._split)
 
     def __floor__(self) -> Lane:
         return Lane(np.floor(self.values), self._split)
 
-    def __lt__(self, other: object) -> bool:
-        return self._asked(operator.lt, other)
-
-    def __le__(self, other: object) -> bool:
-        return self._asked(operator.le, other)
-
-    def __gt__(self, other: object) -> bool:
-        return self._asked(operator.gt, other)
-
-    def __ge__(self, other: object) -> bool:
-        return self._asked(operator.ge, other)
-
-    def __eq__(self, other: object) -> bool:
-        return self._asked(operator.eq, other)
-
-    def __ne__(self, other: object) -> bool:
-        return self._asked(operator.ne, other)
-
     def __bool__(self) -> bool:
-        return self._asked(operator.ne, 0)
+        return self._compared(0, operator.ne)
 
     def places_of_greatest(self, values: list[Any], count: int) -> list[int]:
         """Where the `count` greatest of these numbers stand; runs are parted by that."""
@@ -140,8 +119,8 @@ class Lane:
     def _with(self, function: Callable[[Any, Any], Any], other: object) -> Lane:
         return Lane(function(self.values, _operand(other, self._split)), self._split)
 
-    def _asked(self, function: Callable[[Any, Any], Any], other: object) -> bool:
-        return self._split.answer(lambda: function(self.values, _operand(other, self._split)))
+    def _compared(self, other: object, holds: Callable[[Any, Any], Any]) -> bool:
+        return self._split.answer(lambda: holds(self.values, _operand(other, self._split)))
 
 
 def _operand(other: object, split: _Split) -> Any:
