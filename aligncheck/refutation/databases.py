@@ -55,6 +55,7 @@ class Spot:
     group: nodes.Queries
 
 
+PublicInput: TypeAlias = nodes.Parameter | nodes.PublicVector
 Moves: TypeAlias = Mapping[tuple[str, int | None], Fraction]
 """How far answers move from D to D'; those not named stay."""
 
@@ -101,11 +102,7 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
             for constant in constants_of(mechanism)[:_CONSTANTS]:
                 chosen = tuple((name, constant if name == item.name else value) for name, value in found[0])
                 whole = item.sort is Sort.REAL or constant.denominator == 1
-                if (
-                    whole
-                    and chosen not in found
-                    and all(_holds(each, {**blank, **dict(chosen)}) for each in public)
-                ):
+                if whole and chosen not in found and _all_hold(public, blank, chosen):
                     found.append(chosen)
     return found
 
@@ -120,24 +117,19 @@ def _sides(mechanism: Mechanism) -> frozenset[str]:
 
 
 def _held(
-    public: Sequence[nodes.Parameter | nodes.PublicVector],
-    options: Sequence[Sequence[Input]],
-    blank: Mapping[str, Input],
+    public: Sequence[PublicInput], options: Sequence[Sequence[Input]], blank: Mapping[str, Input]
 ) -> Iterator[Inputs]:
     """The choices among some options that satisfy the `where` clauses, the plainest first."""
     for ranks in _by_sum([len(each) for each in options]):
         chosen = tuple(
             (item.name, each[rank]) for item, each, rank in zip(public, options, ranks, strict=True)
         )
-        if all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+        if _all_hold(public, blank, chosen):
             yield chosen
 
 
 def _with_defaults(
-    public: Sequence[nodes.Parameter | nodes.PublicVector],
-    blank: Mapping[str, Input],
-    fixed: Mapping[str, Input],
-    plainest: Inputs,
+    public: Sequence[PublicInput], blank: Mapping[str, Input], fixed: Mapping[str, Input], plainest: Inputs
 ) -> Iterator[Inputs]:
     """The plainest choice with the defaults that the spec has, as quotients of small numbers near them."""
     held = {**blank, **dict(plainest)}
@@ -149,8 +141,9 @@ def _with_defaults(
                 near[item.name] = value if isinstance(value, bool) else _small(value)
             except (Stopped, Undecided, Undefined):
                 continue
-    if near != dict(plainest) and all(_holds(item, {**blank, **near}) for item in public):
-        yield tuple(near.items())
+    chosen = tuple(near.items())
+    if chosen != plainest and _all_hold(public, blank, chosen):
+        yield chosen
 
 
 def _small(value: exact.Number) -> Fraction:
@@ -158,7 +151,7 @@ def _small(value: exact.Number) -> Fraction:
 
 
 def _whole_numbers(
-    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    public: Sequence[PublicInput],
     blank: Mapping[str, Input],
     length: int,
     fixed: Mapping[str, Input],
@@ -176,16 +169,13 @@ def _whole_numbers(
     for values in product(sorted({1, 2, length}), repeat=len(names)) if 1 < len(names) <= _WHOLE else ():
         others = dict(zip(names, map(Fraction, values), strict=True))
         chosen = tuple((name, others.get(name, value)) for name, value in found[0])
-        if chosen not in found and all(_holds(item, {**blank, **dict(chosen)}) for item in public):
+        if chosen not in found and _all_hold(public, blank, chosen):
             more.append(chosen)
     return more
 
 
 def _within_ranges(
-    mechanism: Mechanism,
-    length: int,
-    fixed: Mapping[str, Input],
-    public: Sequence[nodes.Parameter | nodes.PublicVector],
+    mechanism: Mechanism, length: int, fixed: Mapping[str, Input], public: Sequence[PublicInput]
 ) -> list[Inputs]:
     found: list[Inputs] = []
     for values in allowed(mechanism, _lengths(mechanism, length), fixed):
@@ -220,10 +210,7 @@ def _by_sum(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _options(
-    item: nodes.Parameter | nodes.PublicVector,
-    length: int,
-    fixed: Mapping[str, Input],
-    blank: dict[str, Input],
+    item: PublicInput, length: int, fixed: Mapping[str, Input], blank: dict[str, Input]
 ) -> list[Input]:
     if item.name in fixed:
         return [fixed[item.name]]
@@ -254,9 +241,11 @@ def _lists(item: nodes.PublicVector, length: int) -> list[Input]:
     return [(Fraction(1),) * length, (Fraction(0),) * length, rising]
 
 
-def _holds(
-    item: nodes.Parameter | nodes.PublicVector, inputs: Mapping[str, Input], undecided: bool = False
-) -> bool:
+def _all_hold(public: Sequence[PublicInput], blank: Mapping[str, Input], chosen: Inputs) -> bool:
+    return all(_holds(item, {**blank, **dict(chosen)}) for item in public)
+
+
+def _holds(item: PublicInput, inputs: Mapping[str, Input], undecided: bool = False) -> bool:
     """Whether a `where` clause holds; `undecided` where it speaks of what has no value yet."""
     if item.where is None:
         return True
