@@ -5,7 +5,7 @@ Nothing here needs to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial, reduce
@@ -133,6 +133,39 @@ def in_words_of_head(
         given = {x: e for x, e in given.items() if x not in changed}
         if isinstance(stmt, n.Assign) and value is not None and stmt.name not in walk.names_in(value):
             given[stmt.name] = value
+
+
+def with_values(
+    body: tuple[n.Stmt, ...], known: Mapping[str, n.Expr]
+) -> Generator[tuple[n.Stmt, dict[str, n.Expr]], None, dict[str, n.Expr]]:
+    """The statements of a block and of those inside, each with what was given a value since it began: by
+    cases where arms did that. What is known in the end.
+    """
+    given = dict(known)
+    for stmt in body:
+        yield stmt, given
+        changed = {s.name for s in walk.statements_in((stmt,)) if isinstance(s, n.Assign)}
+        kept = {x: e for x, e in given.items() if x not in changed}
+        match stmt:
+            case n.Assign(name=x, value=value):
+                given = {**kept, x: line_costs.resolved(value, given)}
+            case n.If(branches=branches, otherwise=otherwise):
+                after = yield from with_values(otherwise, given)
+                for branch in reversed(branches):
+                    arm = yield from with_values(branch.body, given)
+                    test = line_costs.resolved(branch.test, given)
+                    after = {x: _by_cases(test, arm[x], after[x]) for x in arm if x in after}
+                given = after
+            case n.For(body=inner) | n.While(body=inner):
+                yield from with_values(inner, kept)
+                given = kept
+            case n.Simple():
+                pass
+    return given
+
+
+def _by_cases(test: n.Expr, one: n.Expr, other: n.Expr) -> n.Expr:
+    return one if one == other else n.Conditional(test, one, other)
 
 
 def turning(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr) -> Iterator[tuple[str, n.Binary]]:

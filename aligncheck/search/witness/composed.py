@@ -19,13 +19,16 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.weights import log_of
-from aligncheck.search.witness import line_costs
+from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO, primed
+from aligncheck.search.witness.candidates import Candidates
 from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import COST, MoreLines
 from aligncheck.search.witness.plain import plain
+from aligncheck.search.witness.stretches import Stretches
+from aligncheck.search.witness.totals import total
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
@@ -35,9 +38,21 @@ MANY = 24
 
 def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
     """Witnesses to try: costs as they are claimed; and for a claim of ε and δ in ρ, with each bound of the
-    whole.
+    whole. Then the same with what is known of all values.
     """
     spec = plain(spec)
+    first = list(_witnesses(spec, callees))
+    yield from first
+    stretches = Stretches(spec)
+    every = [Candidates(spec, stretches, k) for k in range(len(stretches.loops))]
+    more = [[e for g in c.values() if g.early for e in g.lines] for c in every]
+    for witness in first if any(more) else ():
+        pairs = zip(witness.loops, more, strict=True)
+        loops = (replace(w, early=tuple(dict.fromkeys((*w.early, *lines)))) for w, lines in pairs)
+        yield replace(witness, loops=tuple(loops))
+
+
+def _witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
     called = {type(contract_of(use).mechanism.claim) for use in spec.uses}
     drawn = {s.family.row.slope for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     if not isinstance(spec.claim, n.Approximate):
@@ -96,14 +111,40 @@ def _rounds(over: n.OverQueries | n.OverRange) -> n.Expr:
             return n.Call("len", (n.Name(base),))
 
 
-def _coins(spec: n.Mechanism) -> Iterator[n.Expr]:
-    """What a coin may cost: all that is claimed; by what its chance is in one arm and in the other."""
-    yield spec.claim.epsilon if isinstance(spec.claim, n.Pure) else ZERO
-    chances = [s.args[0] for s in walk.statements_in(spec.body) if isinstance(s, n.Sample) and s.family.coin]
+def _coins(spec: n.Mechanism) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """What a coin may cost, where on D it has the chance of one arm and on D' that of the other, and the
+    other way round: all that is claimed; by the chances of both sides.
+    """
+    claimed = spec.claim.epsilon if isinstance(spec.claim, n.Pure) else ZERO
+    yield claimed, claimed
+    chances = list(_chances(spec).values())
     arms = [e for p in chances for e in walk.subexpressions(p) if isinstance(e, n.Conditional)]
     for e in dict.fromkeys(arms):
-        for one, other in ((e.then, e.otherwise), (e.otherwise, e.then)):
-            yield n.Binary("-", log_of(one), log_of(other))
+        up, down = (
+            n.Binary("-", *(log_of(x) for x in each))
+            for each in ((e.then, e.otherwise), (_rest(e.otherwise), _rest(e.then)))
+        )
+        yield up, down
+        yield n.Unary("-", down), n.Unary("-", up)
+
+
+def _chances(spec: n.Mechanism) -> dict[n.Sample, n.Expr]:
+    """The chance of each coin, in words of what its round began with."""
+    stmts = added_up.with_values(spec.body, {})
+    return {s: resolved(s.args[0], known) for s, known in stmts if isinstance(s, n.Sample) and s.family.coin}
+
+
+def _rest(chance: n.Expr) -> n.Expr:
+    """The chance of the other side."""
+    match chance:
+        case n.Binary(op="/", left=side, right=n.Binary(op="+", left=one, right=two)) if side in (one, two):
+            return replace(chance, left=two if side == one else one)
+        case n.Binary(op="/", left=side, right=whole):
+            return replace(chance, left=(total(whole) - total(side)).expression())
+        case n.Binary(op="-", left=whole, right=side) if whole == ONE:
+            return side
+        case _:
+            return n.Binary("-", ONE, chance)
 
 
 def _witness(
@@ -111,7 +152,7 @@ def _witness(
     callees: Mapping[str, Witness],
     squares: bool,
     rho: n.Expr | None,
-    coin: n.Expr = ZERO,
+    coin: tuple[n.Expr, n.Expr] = (ZERO, ZERO),
 ) -> Witness:
     costs = _Costs(spec, squares, coin)
     loops = tuple(
@@ -141,9 +182,9 @@ def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:
 class _Costs(MoreLines):
     """Lines about one spec."""
 
-    def __init__(self, spec: n.Mechanism, squares: bool, coin: n.Expr = ZERO) -> None:
+    def __init__(self, spec: n.Mechanism, squares: bool, coin: tuple[n.Expr, n.Expr] = (ZERO, ZERO)) -> None:
         super().__init__(spec)
-        self.squares, self.coin = squares, coin
+        self.squares, self.coin, self.chances = squares, coin, _chances(spec)
         self.uses = {use.name: contract_of(use).mechanism for use in spec.uses}
         self.drawn = {s.name: s for s in self.everything if isinstance(s, n.Sample)}
         self.public = {i.name for i in spec.inputs if not isinstance(i, n.Queries)}
@@ -160,9 +201,9 @@ class _Costs(MoreLines):
             first = resolved(repeated(first, stmt.rounds), self.defined)
             return half_square(first) if self.squares and not isinstance(claim, n.Concentrated) else first
         if isinstance(stmt, n.Sample) and stmt.family.coin:
-            known = walk.names_in(stmt.args[0]) <= self.public | self.drawn.keys()
+            known = walk.names_in(self.chances[stmt]) <= self.public | self.drawn.keys()
             moved = any(line.name == stmt.name for line in walk.shifts_in(self.spec.align))
-            return ZERO if known and not moved else self.coin
+            return ZERO if known and not moved else self.coin[0]
         if isinstance(stmt, n.Sample):
             return _sum(
                 self._moved(line) for line in walk.shifts_in(self.spec.align) if line.name == stmt.name
@@ -215,6 +256,8 @@ class _Costs(MoreLines):
         paid = dict.fromkeys(self._paid_before(k))
         yield from (n.Compare("<=", COST, bound) for bound in islice(paid, MANY))
         yield from (n.Compare("<=", DELTA, bound) for bound in self._deltas(k))
+        yield from added_up.sums_of_terms(self.spec, self.loops[k], self._index(k), f"of_{k}")
+        yield from self._sorted_here(k)
 
     def _paid_before(self, k: int) -> Iterator[n.Expr]:
         loop = self.loops[k]
@@ -285,7 +328,8 @@ class _Costs(MoreLines):
         """What the rounds so far cost, if one costs so much."""
         yield from self._counted(k, each)
         for both in self._told(k):
-            yield _sum(n.Conditional(test, each, ZERO) for test in both)
+            costs = self.coin if each == self.coin[0] else (each, each)
+            yield _sum(n.Conditional(test, cost, ZERO) for test, cost in zip(both, costs, strict=True))
         index, counts = self._index(k), isinstance(self.loops[k], n.For)
         for group in self.groups:
             first = group.names[0]
@@ -305,7 +349,7 @@ class _Costs(MoreLines):
         """
         index, private = self._index(k), frozenset(x for g in self.groups for x in g.names)
         coins = (s for s in self.inside[k] if isinstance(s, n.Sample) and s.family.coin)
-        for e in (e for s in coins for e in walk.subexpressions(s.args[0])):
+        for e in (e for s in coins for e in walk.subexpressions(self.chances[s])):
             if isinstance(e, n.Compare) and e.op == "==" and index in (e.left, e.right):
                 here = e.right if e.left == index else e.left
                 if walk.names_in(here) & private:
@@ -318,7 +362,11 @@ class _Costs(MoreLines):
         index = self._index(k)
         if isinstance(self.loops[k], n.For):
             yield n.Compare("<", mark, index)
-        calls = (s for s in self.inside[k] if isinstance(s, n.Invoke))
+        calls = [s for s in self.inside[k] if isinstance(s, n.Invoke)]
+        size = n.Call("len", (n.Name(group.names[0]),))
+        within = (n.Compare("<=", ZERO, mark), n.Compare("<", mark, size))
+        for name, place in self._sorted_by(k) if calls else ():
+            yield n.Logic("and", (*within, n.Compare("<", resolved(place, {name: mark}), index)))
         for value in (resolved(a.value, self.defined) for s in calls for a in s.arguments):
             if not isinstance(value, n.Gather) or not isinstance(value.over, n.OverRange):
                 continue
@@ -332,8 +380,6 @@ class _Costs(MoreLines):
                 if isinstance(part, n.Compare) and index in (part.left, part.right) and part.op == "==":
                     sorted_by = part.right if part.left == index else part.left
                     there = resolved(sorted_by, {value.index: mark})
-                    size = n.Call("len", (n.Name(group.names[0]),))
-                    within = (n.Compare("<=", ZERO, mark), n.Compare("<", mark, size))
                     yield n.Logic("and", (*within, n.Compare("<", there, index)))
 
     def _counted(self, k: int, each: n.Expr) -> Iterator[n.Expr]:

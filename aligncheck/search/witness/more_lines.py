@@ -577,7 +577,9 @@ class MoreLines(Scans):
         read = (
             e for s in self.inside[k] for top in walk.own_expressions(s) for e in walk.subexpressions(top)
         )
-        tests += [(e.where, {e.index}) for e in read if isinstance(e, n.Gather) and e.where is not None]
+        for e in (e for e in read if isinstance(e, n.Gather)):
+            arms = [c.test for c in walk.subexpressions(e.body) if isinstance(c, n.Conditional)]
+            tests += [(test, {e.index}) for test in (*([e.where] if e.where is not None else []), *arms)]
         for test, names in tests:
             for place in _solved(test, index):
                 inside = {e.ident for e in walk.subexpressions(place) if isinstance(e, n.Name)}

@@ -232,7 +232,9 @@ class Stretches:
                 if contract is None:
                     return way
                 given = {a.name: resolved(a.value, way.values) for a in arguments}
-                claim = resolved(contract.mechanism.most or contract.mechanism.privacy, given)
+                claimed = contract.mechanism.claim
+                bounds = walk.claimed_in(claimed)
+                claim = resolved(bounds[-1 if isinstance(claimed, n.Pure) else 0], given)
                 cost = (total(resolved(repeated(claim, rounds), way.values)),)
                 return replace(way, spent=_sums(way.spent, cost), since=_sums(way.since, cost))
             case n.If() | n.Repeat() | n.Sampling() | n.Empty():
