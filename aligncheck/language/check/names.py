@@ -312,6 +312,9 @@ class Reader:
         advice = f"give `{name}` a value on every path that leads here"
         if place.own == n.Name(name):
             advice = self._of_itself()
+        if place.point is not None and place.point.span.start < first.start:
+            line = self.source.position(first.start)[0]
+            advice = f"put line {line}, where `{name}` gets its value, above the draw, or write it out"
         if name in self.symbols.looping:
             advice = f"`{name}` belongs to its loop: elsewhere write an answer as `q[…]`"
         self.fail(

@@ -302,10 +302,10 @@ class _Costs(MoreLines):
             return
         for stmt in body:
             match stmt:
-                case n.For(over=n.OverRange(low=low, high=high), body=inner):
-                    yield _times(_minus(high, low), _sum(self._of(inner, price)))
-                case n.For(body=inner):
-                    yield from self._walked(_sum(self._of(inner, price)))
+                case n.For(over=over, body=inner):
+                    rounds, one = _rounds(over), _sum(self._of(inner, price))
+                    sizes = [n.Call("len", (n.Name(x),)) for g in self.groups for x in g.names]
+                    yield from self._walked(one) if rounds in sizes else [_times(rounds, one)]
                 case n.If(branches=branches, otherwise=otherwise):
                     yield from (
                         e for part in (*(b.body for b in branches), otherwise) for e in self._of(part, price)
@@ -330,7 +330,8 @@ class _Costs(MoreLines):
         for both in self._told(k):
             costs = self.coin if each == self.coin[0] else (each, each)
             yield _sum(n.Conditional(test, cost, ZERO) for test, cost in zip(both, costs, strict=True))
-        index, counts = self._index(k), isinstance(self.loops[k], n.For)
+        index = self._index(k)
+        counts = isinstance(self.loops[k], n.For) or index in map(n.Name, self.counters(k))
         for group in self.groups:
             first = group.names[0]
             marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
@@ -360,7 +361,7 @@ class _Costs(MoreLines):
         call gets, by its column, or by the group that it is sorted into.
         """
         index = self._index(k)
-        if isinstance(self.loops[k], n.For):
+        if isinstance(self.loops[k], n.For) or index in map(n.Name, self.counters(k)):
             yield n.Compare("<", mark, index)
         calls = [s for s in self.inside[k] if isinstance(s, n.Invoke)]
         size = n.Call("len", (n.Name(group.names[0]),))

@@ -52,6 +52,17 @@ def placed_records(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
     return found
 
 
+def placed_in_arms(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
+    """What the arms release of the first branch that releases anything, if no loop has: one record."""
+    at = n.Number(Fraction(len(placed_records(spec))))
+    for stmt in spec.body:
+        if not isinstance(stmt, n.Emit) and any(isinstance(s, n.Emit) for s in walk.statements_in((stmt,))):
+            arms = (*(b.body for b in stmt.branches), stmt.otherwise) if isinstance(stmt, n.If) else ()
+            first = ([s for s in arm if isinstance(s, n.Emit)][:1] for arm in arms)
+            return [(at, emit) for each in first for emit in each]
+    return []
+
+
 def _promises(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     """That there are such records, where the alignment reads records, and that they hold what the program
     selected.

@@ -30,7 +30,17 @@ class Leaders(Scans):
 
     def keeps(self, k: int) -> bool:
         """Whether the loop is such a one."""
-        return len(self._around(k)) == 1 and bool(self._places(k)) and bool(self._values(k))
+        kept = self._places(k) or self._left_out(k)
+        return len(self._around(k)) == 1 and bool(kept) and bool(self._values(k))
+
+    def _left_out(self, k: int) -> list[str]:
+        """Variables with the one index that a loop leaves out, which was found before."""
+        tests = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
+        parts = (e for test in tests for e in walk.subexpressions(test))
+        sides = ((e.left, e.right) for e in parts if isinstance(e, n.Compare) and e.op in ("==", "!="))
+        index, given = self._index(k), {s.name for s in self.assigned} - {*self._changed(k)}
+        found = (named(y if x == index else x) for x, y in sides if index in (x, y))
+        return [x for x in dict.fromkeys(found) if x in given]
 
     def places(self, k: int) -> list[str]:
         """Variables that hold a round."""
@@ -131,6 +141,23 @@ class Leaders(Scans):
             for x in held:
                 for p in places:
                     yield _unless(none, x, line_costs.resolved(body, {at: p}))
+        yield from self._of_the_others(k, held, primed)
+
+    def _of_the_others(self, k: int, held: list[n.Name], primed: bool) -> Iterator[n.Expr]:
+        """What variables hold of all rounds but one that was found before; and flags, that there was none."""
+        over, none, few = self._so_far(k)
+        chosen, at = {s.name for s in self.assigned if isinstance(s.value, n.Gather)}, f"at_{k}"
+        for left_out in (n.Name(x, primed and x not in chosen) for x in self._left_out(k)):
+            alone = n.Logic("or", (none, n.Logic("and", (few, n.Compare("==", left_out, over.low)))))
+            for flag in (n.Name(x, primed) for x in self._truths(k)):
+                yield n.Compare("==", flag, alone)
+                yield n.Compare("==", flag, n.Unary("not", alone))
+            others = n.Compare("!=", n.Name(at), left_out)
+            for body, (end, argument) in product(self._values(k), self._ends(k)):
+                ends = (
+                    n.Gather(f, None, self._in_run(body, primed), at, over, others) for f in (end, argument)
+                )
+                yield from (_unless(alone, x, g) for g in ends for x in held)
 
     def _in_run(self, e: n.Expr, primed: bool) -> n.Expr:
         names = {x for g in self.groups for x in g.names}

@@ -17,7 +17,7 @@ from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import either, implied
-from aligncheck.search.witness.guess import goes_on, placed_records
+from aligncheck.search.witness.guess import goes_on, placed_in_arms, placed_records
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
@@ -329,6 +329,11 @@ class MoreLines(Scans):
         for up, (at, f) in product(self.flags(k), fields):
             if walk.names_in(f.value) <= {*self._changed(k)}:
                 yield implied(up, n.Compare("==", n.OutField(at, f.name), f.value))
+        arms = [(at, emit, f) for at, emit in placed_in_arms(self.spec) if told for f in emit.fields]
+        for up, (at, emit, f) in product(self.flags(k), arms):
+            if walk.names_in(f.value) <= {*self._changed(k)} and not isinstance(f.value, n.Name):
+                there = n.Logic("and", (up, n.OutIs(at, emit.tag)))
+                yield implied(there, n.Compare("==", n.OutField(at, f.name), f.value))
         for place, test in told:
             not_before = implied(test, n.Unary("not", self._before(k, place)))
             yield not_before
