@@ -167,7 +167,7 @@ def test_a_root_is_squared_away() -> None:
 
 def test_lines_that_have_no_value_at_a_head_are_left_out() -> None:
     spec = checked(read_source(str(SPECS / "gauss_adaptive.dp")))
-    (witness,) = witnesses(spec, {})
+    witness, _ = witnesses(spec, {})
     assert expression("spent' == spent") in witness.loops[0].invariants
     assert expression("j' == j") not in witness.loops[0].invariants
 

@@ -136,15 +136,14 @@ def _chances(spec: n.Mechanism) -> dict[n.Sample, n.Expr]:
 
 def _rest(chance: n.Expr) -> n.Expr:
     """The chance of the other side."""
-    match chance:
-        case n.Binary(op="/", left=side, right=n.Binary(op="+", left=one, right=two)) if side in (one, two):
-            return replace(chance, left=two if side == one else one)
-        case n.Binary(op="/", left=side, right=whole):
-            return replace(chance, left=(total(whole) - total(side)).expression())
-        case n.Binary(op="-", left=whole, right=side) if whole == ONE:
-            return side
-        case _:
-            return n.Binary("-", ONE, chance)
+    if isinstance(chance, n.Binary) and (chance.op, chance.left) == ("-", ONE):
+        return chance.right
+    if not isinstance(chance, n.Binary) or chance.op != "/":
+        return n.Binary("-", ONE, chance)
+    side, whole = chance.left, chance.right
+    if isinstance(whole, n.Binary) and whole.op == "+" and side in (whole.left, whole.right):
+        return replace(chance, left=whole.right if side == whole.left else whole.left)
+    return replace(chance, left=(total(whole) - total(side)).expression())
 
 
 def _witness(
@@ -331,7 +330,7 @@ class _Costs(MoreLines):
             costs = self.coin if each == self.coin[0] else (each, each)
             yield _sum(n.Conditional(test, cost, ZERO) for test, cost in zip(both, costs, strict=True))
         index = self._index(k)
-        counts = isinstance(self.loops[k], n.For) or index in map(n.Name, self.counters(k))
+        counts = isinstance(self.loops[k], n.For) or index in [n.Name(x) for x in self.counters(k)]
         for group in self.groups:
             first = group.names[0]
             marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
@@ -361,7 +360,7 @@ class _Costs(MoreLines):
         call gets, by its column, or by the group that it is sorted into.
         """
         index = self._index(k)
-        if isinstance(self.loops[k], n.For) or index in map(n.Name, self.counters(k)):
+        if isinstance(self.loops[k], n.For) or index in [n.Name(x) for x in self.counters(k)]:
             yield n.Compare("<", mark, index)
         calls = [s for s in self.inside[k] if isinstance(s, n.Invoke)]
         size = n.Call("len", (n.Name(group.names[0]),))
