@@ -11,7 +11,7 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import has_densities, names_in, shifts_in, statements_in
+from aligncheck.language.syntax.walk import has_densities, shifts_in, statements_in
 from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import chance_of, guessed, measures
@@ -23,14 +23,13 @@ from aligncheck.search.witness.sorting import with_sorts
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
-    """Another witness to try: on the general route, with other parts of the cost, without the line that was
-    not shown, with fewer promises to callers, or without values of inputs.
+    """Another witness to try: on the general route, without guesses of what lines cost where one is wrong,
+    without the line that was not shown, with fewer promises to callers, or without values of inputs.
     """
     if answer.condition == "acyclic" and witness.route == "acyclic":
         return replace(witness, route="injective")
-    if witness.costs and _about_cost(witness, answer):
-        cautious = costs_of(spec, cautious=True)
-        return replace(witness, costs=() if witness.costs == cautious else cautious)
+    if answer.condition == "cost" and answer.place in {line.span for line in shifts_in(spec.align)}:
+        return replace(witness, costs=()) if witness.costs else None
     if answer.condition == "terminates":
         return _other_measure(spec, witness, answer)
     if answer.condition == "hypotheses" and witness.sample:
@@ -60,17 +59,6 @@ def _other_measure(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Wit
                 else None
             )
     return None
-
-
-def _about_cost(witness: Witness, answer: Rejected) -> bool:
-    """Whether an answer may be due to how the cost is counted."""
-    if answer.line is None:
-        return answer.condition in ("cost", "form", "language")
-    k, kind, at = answer.line
-    if kind != "invariants":
-        return False
-    loop = witness.loops[k]
-    return any("alignment_cost" in names_in(line) for line in loop.invariants[at - len(loop.early) :][:1])
 
 
 HELPED = ("cost", "output", "invariant", "terminates", "fresh", "scales", "defined")
@@ -134,17 +122,17 @@ class Proposals:
         # What a line costs at most does not tell how far the answers moved.
         moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
-        start, said = base, None
-        for at, costs in enumerate(self._costs(*(both[::-1] if moves else both))):
-            base = replace(base, costs=costs)
-            for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):
-                start = found.witness if at == 0 else start
-                if found.paid or at == 0:
-                    said = yield self._promised(found.witness)
-            if self.hopeless(True):
-                return
-            if said is not None and said.condition != "cost":
-                break  # how the cost is counted changes nothing
+        base = replace(base, costs=next(self._costs(*(both[::-1] if moves else both))))
+        lines = found_lines(self.spec, base, self.effort, partial(self.hopeless, False))
+        start = next(lines)
+        while True:
+            try:
+                start = lines.send((yield self._promised(start)))
+            except StopIteration as end:
+                start = end.value
+                break
+        if self.hopeless(True):
+            return
         more = with_more(self.spec, start)
         for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
             shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)

@@ -16,19 +16,18 @@ ONE = n.Number(Fraction(1))
 NOTHING: n.Expr = n.Number(Fraction(0))
 
 
-def costs_of(spec: n.Mechanism, cautious: bool = False) -> tuple[n.Expr | None, ...]:
-    """A guess for each line; if `cautious`, of what a line adds to a difference of answers nothing is
-    expected to cancel.
-    """
+def costs_of(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
+    """A guess for each line."""
     drawn = {s.name: s for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
     defined = definitions(spec)
     drawn = {x: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
-    return tuple(cost_of(spec, line, drawn.get(line.name), cautious) for line in walk.shifts_in(spec.align))
+    return tuple(cost_of(spec, line, drawn.get(line.name)) for line in walk.shifts_in(spec.align))
 
 
 def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool = False) -> n.Expr | None:
     """A guess of what one line costs, by the scale of a draw; a divided draw costs a logarithm, too, and
-    another draw in its place nothing.
+    another draw in its place nothing. If `cautious`, of what a line adds to a difference of answers nothing
+    is expected to cancel.
     """
     by, rest = _divided(spec, line)
     if by == ONE:

@@ -108,7 +108,7 @@ class Sieve(Decider):
                 return false
             some = {x for x, t in left.items() if model is not None and z3.is_false(model.eval(t, True))}
             if not some:
-                some = {x for x, t in left.items() if not self._anew(facts, z3.Not(t))}
+                some = {x for x, t in left.items() if not self._alone(facts, z3.Not(t))}
                 return false | some
             false |= some
             left = {x: t for x, t in left.items() if x not in some}
@@ -128,11 +128,14 @@ class Sieve(Decider):
         solver.pop()
         return proved is True, model
 
-    def _anew(self, facts: Sequence[Fact], formula: Term) -> bool:
-        """Whether a formula contradicts the facts, by a solver that knows no others."""
+    def _alone(self, facts: Sequence[Fact], formula: Term) -> bool:
+        """Whether a formula contradicts the facts, if need be by a solver that knows no others."""
+        shown, model = self._model(facts, formula)
+        if shown or model is not None or self.is_over:
+            return shown
         solver = fresh_solver(formula.ctx, *STEPS[0])
         solver.set(**COUNTED)
-        return not self.is_over and self._counted(solver, [*map(self.term, facts), formula]) is True
+        return self._counted(solver, [*map(self.term, facts), formula]) is True
 
     @property
     def is_over(self) -> bool:

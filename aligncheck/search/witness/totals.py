@@ -41,10 +41,13 @@ class Amount:
         return result
 
     def over(self, other: Amount) -> Amount:
-        """The quotient; what is no single product stays as it is, below the line."""
+        """The quotient; what is no single product, nor a multiple, stays as it is, below the line."""
         if len(other.parts) == 1:
             ((product, factor),) = other.parts.items()
             return self * Amount({tuple((e, -k) for e, k in product): 1 / factor})
+        times = {k / other.parts.get(p, -k) for p, k in self.parts.items()}
+        if len(times) == 1 and self.parts.keys() == other.parts.keys():
+            return Amount({(): times.pop()})
         return self * Amount({((other.expression(), -1),): Fraction(1)})
 
     @property
