@@ -942,6 +942,15 @@ PAIRS: tuple[Pair, ...] = (
         "acyclic",
     ),
     Pair(
+        "an_image_that_is_known_later",  # for all indices, once eta[0] was drawn: its own order was not shown
+        spec(
+            *("eta[0] ~ Lap(1)", "if {eps|x} > 5:", "  emit up", "eta[1] ~ Lap(1)"),
+            *("if eta[0] > 0:", "  emit high"),
+            align="eta[i] += eta'[0] - eta[0] - 1 when i == 0 and ({eps|x} > 5) != ({eps|x'} > 5)",
+        ),
+        "acyclic",
+    ),
+    Pair(
         "a_shift_by_what_changes_later",
         spec(
             "c = 0",

@@ -442,20 +442,21 @@ class Aligner(Sets):
                 moves = self.moves(x, at, scope)
             except Reject:
                 continue
-            shift, drawn = self.total(moves), self.noise[x].symbols
-            places = (m.source[1] for m in moves if m.source is not None)
-            runs = (run,) if self.general else (0, 1)
+            drawn, runs = self.noise[x].symbols, (run,) if self.general else (0, 1)
+            made_of = [self.total(moves), *(m.source[1] for m in moves if m.source is not None)]
             if any(m.divisor is not None for m in moves) or not all(
-                self._made_of(t, runs, fixed) for t in (shift, *places)
+                self._made_of(t, runs, fixed) for t in made_of
             ):
                 continue  # this is known when the draw is made
             moved = drawn[1](at) == self._renew(drawn[run](at), moves)
             if run and x not in path.twins:
                 path.twins[x] = at, moved
-            if run or (Kind.WHOLE, anatomy(moved)) in path.known:
+            read = {role.run for _, role in self.symbols.draws(*made_of)}
+            kind = Kind.PRIME if 1 in read else Kind.WHOLE  # that there is no circle rests on what is owed
+            if run or (kind, anatomy(moved)) in path.known:
                 continue
-            if not self.symbols.draws(shift) or self._defined_everywhere(x, at, path):
-                path.fact(Kind.WHOLE, moved, (at,))
+            if not read or self._defined_everywhere(x, at, path):
+                path.fact(kind, moved, (at,))
 
     def _defined_everywhere(self, x: str, at: Term, path: Path) -> bool:
         """Whether a shift that is made of draws, whenever they are made, is defined at any index; then what
