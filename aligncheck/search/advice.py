@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
@@ -10,7 +10,6 @@ from typing import TypeAlias
 from aligncheck.effort import Effort
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
-from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import (
@@ -56,7 +55,7 @@ from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.record_places import misplaced, uneven_rounds
-from aligncheck.search.small_changes import small_changes
+from aligncheck.search.small_changes import SmallChange, other_lines, other_scales, small_changes
 from aligncheck.search.witness.line_costs import resolved
 from aligncheck.search.witness.totals import total
 
@@ -112,7 +111,7 @@ def advice_for(
     found: list[str] = []
     match failure.condition:
         case Condition.COST:
-            found += _other_scales(mechanism, failure, verified, effort)
+            found += _repaired(mechanism, failure, verified, effort, other_scales(mechanism))
             if not found:
                 found += _other_claims(mechanism, witness, failure, verified, effort)
                 found += _repaired(mechanism, failure, verified, effort)
@@ -121,7 +120,7 @@ def advice_for(
         case Condition.DEFINED | Condition.SCALES:
             # A scale may rather be the wrong one; what is undefined is so by what is declared.
             some = effort.share(1 / 2) if failure.condition is Condition.SCALES else effort
-            found += _declarations(mechanism, failure, verified, some)
+            found += _repaired(mechanism, failure, verified, some, _declarations(mechanism, failure))
             return tuple(found or _repaired(mechanism, failure, verified, effort))
         case Condition.COUNTABLE | Condition.INVARIANT:
             return tuple(_repaired(mechanism, failure, verified, effort))
@@ -139,7 +138,7 @@ def advice_for(
             return ()
     found += _other_places(mechanism, failure, verified, effort)
     if not found:
-        found += _other_lines(mechanism, failure, verified, effort)
+        found += _repaired(mechanism, failure, verified, effort, other_lines(mechanism))
     if not found:
         found += _repaired(mechanism, failure, verified, effort)
     others = list(_other_adjacencies(mechanism))
@@ -152,9 +151,17 @@ def advice_for(
     return tuple(found)
 
 
-def _repaired(mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort) -> Iterator[str]:
-    """The first small change with which the mechanism is verified."""
-    for change in small_changes(mechanism, failure.condition, failure.place):
+def _repaired(
+    mechanism: Mechanism,
+    failure: Failure,
+    verified: Verified,
+    effort: Effort,
+    changes: Iterable[SmallChange] | None = None,
+) -> Iterator[str]:
+    """The first of some changes (None: `small_changes`) with which the mechanism is verified."""
+    if changes is None:
+        changes = small_changes(mechanism, failure.condition, failure.place)
+    for change in changes:
         if effort.is_over:
             return
         declared = change.changed.inputs != mechanism.inputs
@@ -209,42 +216,6 @@ def _continuous(mechanism: Mechanism) -> Mechanism:
     return replace(mechanism, inputs=inputs, body=rewrite.statements(mechanism.body, statement))
 
 
-def _other_scales(
-    mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
-) -> Iterator[str]:
-    """A scale that was written upside down, or whose divisor lacks its brackets, and with which it is
-    verified: `eps` for `1/eps`, `1/2*eps` for `1/(2*eps)`.
-    """
-    for sample in statements_in(mechanism.body):
-        if not isinstance(sample, Sample) or sample.family.row.slope is not Slope.SCALE:
-            continue
-        scale = sample.args[0]
-        for other in _meant(scale):
-
-            def changed(s: Stmt, old: Stmt = sample, new: Expr = other) -> Stmt:
-                return replace(old, args=(new, *old.args[1:])) if s is old and isinstance(old, Sample) else s
-
-            made = replace(mechanism, body=rewrite.statements(mechanism.body, changed))
-            if not effort.is_over and not failure.fails(made) and verified(made, effort, None):
-                shown, before = unparse_expr(other), unparse_expr(scale)
-                yield f"verified with the scale `{shown}` of `{sample.name}` in place of `{before}`"
-                return
-
-
-def _meant(scale: Expr) -> Iterator[Expr]:
-    if isinstance(scale, Name):
-        yield Binary("/", Number(Fraction(1)), scale)
-    if not isinstance(scale, Binary):
-        return
-    left, right = scale.left, scale.right
-    if scale.op == "/":
-        yield Binary("/", right, left)
-    if scale.op == "*" and isinstance(left, Binary) and left.op == "/":
-        yield Binary("/", left.left, Binary("*", left.right, right))
-    if scale.op == "*" and isinstance(left, Number):
-        yield Binary("/", left, right)
-
-
 def _other_places(
     mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
 ) -> Iterator[str]:
@@ -280,26 +251,9 @@ def records_help(mechanism: Mechanism) -> str:
     )
 
 
-def _other_lines(mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort) -> Iterator[str]:
-    """A line of the alignment with the other sign, or that adds what it gives, with which it is verified."""
-    for number, line in enumerate(mechanism.align):
-        if not isinstance(line, Shift):
-            continue
-        for op in {"=": ("+=",), "+=": ("-=",), "-=": ("+=",)}[line.op]:
-            other = replace(line, op=op)
-            changed = replace(
-                mechanism, align=(*mechanism.align[:number], other, *mechanism.align[number + 1 :])
-            )
-            if not effort.is_over and not failure.fails(changed) and verified(changed, effort, None):
-                yield f"verified with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
-                return
-
-
-def _declarations(
-    mechanism: Mechanism, failure: Failure, verified: Verified, effort: Effort
-) -> Iterator[str]:
-    """The first declaration of an input that is read at the place of the failure with which the mechanism is
-    verified: of a parameter that is positive, or of a list that is long enough.
+def _declarations(mechanism: Mechanism, failure: Failure) -> Iterator[SmallChange]:
+    """Declarations of inputs that are read at the place of the failure: of a parameter that is positive, of a
+    list that is long enough.
     """
     read = _read_at(mechanism, failure.place)
     whole = [i.name for i in mechanism.inputs if isinstance(i, Parameter) and i.sort is nodes.Sort.INT]
@@ -321,9 +275,7 @@ def _declarations(
         for test in tests:
             narrower = _narrowed(item, test)
             changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            if not effort.is_over and failure.excluded(changed) and verified(changed, effort, None):
-                yield f"verified with `{unparse_input(narrower)}`"
-                return
+            yield SmallChange(changed, f"with `{unparse_input(narrower)}`")
 
 
 def _entries_at(mechanism: Mechanism, place: Span, names: tuple[str, ...]) -> Iterator[Number]:

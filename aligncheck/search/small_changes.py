@@ -97,6 +97,42 @@ def _with_args(
     return SmallChange(changed, f"with the scale `{shown}` of `{sample.name}` in place of `{before}`{why}")
 
 
+def other_scales(mechanism: n.Mechanism) -> Iterator[SmallChange]:
+    """A scale that was written upside down, or whose divisor lacks its brackets: `eps` for `1/eps`, `1/2*eps`
+    for `1/(2*eps)`.
+    """
+    for sample in _samples(mechanism):
+        for other in _meant(sample.args[0]) if sample.family.row.slope is Slope.SCALE else ():
+            yield _with_args(mechanism, sample, (other, *sample.args[1:]))
+
+
+def _meant(scale: n.Expr) -> Iterator[n.Expr]:
+    if isinstance(scale, n.Name):
+        yield n.Binary("/", n.Number(Fraction(1)), scale)
+    if not isinstance(scale, n.Binary):
+        return
+    left, right = scale.left, scale.right
+    if scale.op == "/":
+        yield n.Binary("/", right, left)
+    if scale.op == "*" and isinstance(left, n.Binary) and left.op == "/":
+        yield n.Binary("/", left.left, n.Binary("*", left.right, right))
+    if scale.op == "*" and isinstance(left, n.Number):
+        yield n.Binary("/", left, right)
+
+
+def other_lines(mechanism: n.Mechanism) -> Iterator[SmallChange]:
+    """A line of the alignment with the other sign, or that adds what it gives."""
+    for line in mechanism.align:
+        if isinstance(line, n.Shift):
+            op = "-=" if line.op == "+=" else "+="
+            yield _with_line(mechanism, line, replace(line, op=op))
+
+
+def _with_line(mechanism: n.Mechanism, line: n.Shift, other: n.Shift) -> SmallChange:
+    changed = replace(mechanism, align=tuple(other if each is line else each for each in mechanism.align))
+    return SmallChange(changed, f"with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`")
+
+
 def _samples(mechanism: n.Mechanism) -> list[n.Sample]:
     return [s for s in statements_in(mechanism.body) if isinstance(s, n.Sample)]
 
@@ -164,12 +200,7 @@ def _other_shifts(mechanism: n.Mechanism) -> Iterator[SmallChange]:
         others += [replace(line, op="+=", value=each) for each in _moves(mechanism, line.name, line.index)]
         if line.guard is not None:
             others.append(replace(line, guard=None))
-        for other in others:
-            if other != line:
-                changed = replace(mechanism, align=(*lines[:number], other, *lines[number + 1 :]))
-                yield SmallChange(
-                    changed, f"with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`"
-                )
+        yield from (_with_line(mechanism, line, other) for other in others if other != line)
     moved = {line.name for line in lines if isinstance(line, n.Shift)}
     for sample in _samples(mechanism):
         if sample.name not in moved and len(moved) == sum(isinstance(line, n.Shift) for line in lines):
