@@ -15,7 +15,7 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
-from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.contract import Contract, FieldBound, contract_of, with_contract
 from aligncheck.language.syntax.nodes import Mechanism, Pure, Use
@@ -259,13 +259,11 @@ def _not_decided(mechanism: Mechanism) -> Unknown:
 
 
 def _not_verified(source: Source, use: Use, verdict: str, message: str) -> SpecError:
-    return SpecError(
+    return fault(
         source,
-        Diagnostic(
-            "callee-not-verified",
-            f"`{use.path}` is not verified ({verdict}): only verified mechanisms can be called",
-            Label(use.span),
-            notes=(f"{use.path}: {message}",) if message else (),
-            help=f"`aligncheck verify {use.path}` shows why",
-        ),
+        "callee-not-verified",
+        f"`{use.path}` is not verified ({verdict}): only verified mechanisms can be called",
+        use.span,
+        notes=(f"{use.path}: {message}",) if message else (),
+        help=f"`aligncheck verify {use.path}` shows why",
     )

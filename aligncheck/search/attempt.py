@@ -16,7 +16,7 @@ from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition, condition_named
-from aligncheck.language.diagnostics import Diagnostic, Label, SpecError
+from aligncheck.language.diagnostics import Label, SpecError, fault
 from aligncheck.language.families import Moves, Slope
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -199,15 +199,8 @@ class Attempt:
         if verified is not None and condition is not None and may_help:
             failure = Failure(condition, answer.place)
             advice = advice_for(self.mechanism, self.witness, failure, verified, self.effort)
-        return Unknown(
-            self.mechanism,
-            condition,
-            answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
-            Label(answer.place if answer.place != n.NOWHERE else self.mechanism.span),
-            _reports(answer, None, answer.place),
-            _invariants(self.witness),
-            help=advice[0] if advice else self._unknown_help(condition, answer.place, answer.reason),
-        )
+        help_ = advice[0] if advice else self._unknown_help(condition, answer.place, answer.reason)
+        return _undecided(self.mechanism, answer, self.witness, help_)
 
     @property
     def _by_densities(self) -> bool:
@@ -255,14 +248,8 @@ def not_shown(mechanism: n.Mechanism, source: Source, answer: Rejected, budget: 
     shown = None if tried is None or condition is Condition.COST else tried.by_runs
     if tried is not None and shown is not None and shown.condition is condition:
         return tried.refuted(simplified(mechanism, shown))
-    return Unknown(
-        mechanism,
-        condition,
-        answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
-        Label(answer.place if answer.place != n.NOWHERE else mechanism.span),
-        _reports(answer, None, answer.place),
-        help=rewrite_for(answer.reason) or conversion_help(mechanism, answer.reason),
-    )
+    help_ = rewrite_for(answer.reason) or conversion_help(mechanism, answer.reason)
+    return _undecided(mechanism, answer, None, help_)
 
 
 def refuse_contradiction(mechanism: n.Mechanism, source: Source) -> None:
@@ -274,16 +261,15 @@ def refuse_contradiction(mechanism: n.Mechanism, source: Source) -> None:
         advice = "widen one of these ranges" if others else "widen this range"
         if not others and first in moved:
             advice = "a sensitivity says how far an answer may move: it is 0 or more"
-        raise SpecError(
+        raise fault(
             source,
-            Diagnostic(
-                "contradictory-where",
-                "no inputs satisfy the declarations",
-                Label(first, f"cannot hold together with {what}" if others else "can never hold"),
-                tuple(Label(span) for span in others if span is not None),
-                notes=("a proof about no inputs at all would prove nothing",),
-                help=advice,
-            ),
+            "contradictory-where",
+            "no inputs satisfy the declarations",
+            first,
+            label=f"cannot hold together with {what}" if others else "can never hold",
+            related=tuple(Label(span) for span in others if span is not None),
+            notes=("a proof about no inputs at all would prove nothing",),
+            help=advice,
         )
 
 
@@ -294,15 +280,8 @@ def _refuse_bad_clause(mechanism: n.Mechanism, source: Source) -> None:
     found = senseless(mechanism)
     if found is not None:
         text, span = found
-        raise SpecError(
-            source,
-            Diagnostic(
-                "bad-clause",
-                f"not for all parameters: {text}",
-                Label(span),
-                help="restrict the parameters with a `where` clause",
-            ),
-        )
+        advice = "restrict the parameters with a `where` clause"
+        raise fault(source, "bad-clause", f"not for all parameters: {text}", span, help=advice)
 
 
 def refuse_default(mechanism: n.Mechanism, source: Source) -> None:
@@ -311,30 +290,26 @@ def refuse_default(mechanism: n.Mechanism, source: Source) -> None:
     if found is not None:
         item, always = found
         where = item.where.span if item.where is not None else item.span
-        raise SpecError(
+        raise fault(
             source,
-            Diagnostic(
-                "bad-default",
-                f"the default of `{item.name}` is outside of its range"
-                + ("" if always else " for some values of the other parameters"),
-                Label(item.default.span if item.default is not None else item.span),
-                (Label(where, "its range"),),
-                help="write one that the `where` clause allows, or widen the clause",
-            ),
+            "bad-default",
+            f"the default of `{item.name}` is outside of its range"
+            + ("" if always else " for some values of the other parameters"),
+            item.default.span if item.default is not None else item.span,
+            related=(Label(where, "its range"),),
+            help="write one that the `where` clause allows, or widen the clause",
         )
 
 
 def too_many_paths(mechanism: n.Mechanism, source: Source, error: Exception) -> SpecError:
     """The error for a program with more paths than its argument."""
-    return SpecError(
+    return fault(
         source,
-        Diagnostic(
-            "too-many-paths",
-            f"the program has more than {error.args[0]} paths",
-            Label(mechanism.span),
-            help="write `if`s one after another as one in a loop, `for j in range(8):` with `eta[8*i + j]`; "
-            "or split the mechanism, or let branches only assign",
-        ),
+        "too-many-paths",
+        f"the program has more than {error.args[0]} paths",
+        mechanism.span,
+        help="write `if`s one after another as one in a loop, `for j in range(8):` with `eta[8*i + j]`; "
+        "or split the mechanism, or let branches only assign",
     )
 
 
@@ -520,6 +495,22 @@ _TOO_DIFFERENT = {
     Condition.SUPPORT: "an output exists that is possible on D and impossible on D'",
     Condition.OUTPUT: "the same draws release something else on D'",
 }
+
+
+def _undecided(
+    mechanism: n.Mechanism, answer: Rejected, witness: Witness | None, help_: str | None
+) -> Unknown:
+    """The kernel's own reason."""
+    condition = condition_named(answer.condition)
+    return Unknown(
+        mechanism,
+        condition,
+        answer.reason if condition is not None else f"not kernel-checked: {answer.reason}",
+        Label(answer.place if answer.place != n.NOWHERE else mechanism.span),
+        _reports(answer, None, answer.place),
+        _invariants(witness),
+        help=help_,
+    )
 
 
 # --- what became of it ------------------------------------------------------------------------------------
