@@ -41,24 +41,14 @@ _FOREIGN_STATEMENTS = {
     **dict.fromkeys(("stop", "exit", "halt", "quit", "abort"), "to leave a loop write `break`"),
     "foreach": "write `for i, x in q:`",
     "try": "whatever is undefined has to be excluded: by a `where` clause, or by an `if` before it",
-    "print": "write `emit tag(…)`",
-    "output": "write `emit tag(…)`",
-    "release": "write `emit tag(…)`",
-    "yield": "write `emit tag(…)`",
-    "append": "write `emit tag(…)`",
-    "let": "write `x = …` without `let`",
-    "var": "write `x = …` without `var`",
-    "set": "write `x = …` without `set`",
+    **dict.fromkeys(("print", "output", "release", "yield", "append"), "write `emit tag(…)`"),
+    **{word: f"write `x = …` without `{word}`" for word in ("let", "var", "set")},
     "continue": "put what follows under `else`; where nothing follows in the round, leave it out",
-    "sample": "write `eta ~ Lap(scale)`",
-    "draw": "write `eta ~ Lap(scale)`",
-    "elseif": "write `elif`",
-    "elsif": "write `elif`",
-    "do": "write `while CONDITION:`",
-    "repeat": "write `while CONDITION:`",
+    **dict.fromkeys(("sample", "draw"), "write `eta ~ Lap(scale)`"),
+    **dict.fromkeys(("elseif", "elsif"), "write `elif`"),
+    **dict.fromkeys(("do", "repeat"), "write `while CONDITION:`"),
     "until": "write `while not (CONDITION):`",
-    "switch": "write `if … elif … else`",
-    "match": "write `if … elif … else`",
+    **dict.fromkeys(("switch", "match"), "write `if … elif … else`"),
     "end": "blocks end where the indentation does",
 }
 _TERMINALS = {
@@ -82,18 +72,8 @@ _TERMINALS = {
 _WORDED = {"mod": "write `a % b`", "div": "write `floor(a / b)`", "xor": "write `a != b`"}
 _TAG = "write `emit tag(x = …)`, with a tag and field names of your own"
 _OPERATORS = (
-    "PLUS",
-    "MINUS",
-    "STAR",
-    "SLASH",
-    "PERCENT",
-    "POWER",
-    "COMPARE",
-    "AND",
-    "OR",
-    "IF",
-    "IS",
-    "PRIME",
+    *("PLUS", "MINUS", "STAR", "SLASH", "PERCENT", "POWER"),
+    *("COMPARE", "AND", "OR", "IF", "IS", "PRIME"),
 )
 
 
@@ -583,13 +563,11 @@ def _inputs(stop: _Stop) -> SpecError | None:
         )
     if "WHERE" in stop.expected and got.type == "NAME" and nearest(got.text, _ATTRIBUTES) is None:
         return _missing_where(stop)
-    if "SENSITIVITY" in stop.expected and got.type == "NAME" and got.text in ("delta", "gs", "bound"):
-        advice = "how far an answer may move is its `sensitivity`"
-        return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
     if "SENSITIVITY" in stop.expected and got.type == "NAME":
-        advice = nearest(got.text, _ATTRIBUTES) or "the attributes are " + ", ".join(
-            f"`{each}`" for each in _ATTRIBUTES
-        )
+        known = "the attributes are " + ", ".join(f"`{each}`" for each in _ATTRIBUTES)
+        advice = nearest(got.text, _ATTRIBUTES) or known
+        if got.text in ("delta", "gs", "bound"):
+            advice = "how far an answer may move is its `sensitivity`"
         return stop.fault("unknown-attribute", f"unknown attribute `{stop.written(got)}`", help=advice)
     if "WHERE" in stop.expected and got.type in ("COMPARE", "IF", "IN", "LSQB", "LPAR"):
         return _missing_where(stop)
@@ -741,23 +719,20 @@ def _set_alone(stop: _Stop) -> SpecError | None:
             "a set of indices stands only in `max(…)`, `min(…)`, `argmax(…)`, `argmin(…)` and `top(k, …)`",
             help="write `max(q[j] for j in q)`",
         )
-    if stop.got.text == "where" and stop.section == "align":
-        advice = "a line holds `when CONDITION`"
+    if stop.got.text == "where" and stop.section in ("align", "program"):
+        held = "a line holds `when CONDITION`"
+        advice = held if stop.section == "align" else "write `max(q[j] for j in q where CONDITION)`"
         return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
-    if stop.got.text == "where" and stop.section == "program":
-        advice = "write `max(q[j] for j in q where CONDITION)`"
-        return stop.fault("bad-set", "`where` stands at the end of a set", help=advice)
-    if stop.got.type == "LSQB" and stop.wants_operand and stop.line[stop.place - 1].type == "LPAR":
-        return stop.fault("bad-set", "no list is written out", help="leave the `[` and the `]` out")
-    if stop.got.type == "LSQB" and stop.wants_operand and stop.first == "emit":
-        advice = (
-            "a field is one number: release a record a round, `for i, x in q:` and `emit tag(x + eta[i])`"
-        )
-        return stop.fault("bad-set", "no list is written out", help=advice)
     if stop.got.type == "LSQB" and stop.wants_operand:
         advice = (
             "say what is wanted at each index where it is used: `max(q[j] for j in q)`, `sum(…)`, `top(…)`"
         )
+        if stop.line[stop.place - 1].type == "LPAR":
+            advice = "leave the `[` and the `]` out"
+        elif stop.first == "emit":
+            advice = (
+                "a field is one number: release a record a round, `for i, x in q:` and `emit tag(x + eta[i])`"
+            )
         return stop.fault("bad-set", "no list is written out", help=advice)
     if stop.expected == {"IN"} and stop.previous is not None and stop.previous.text == "not":
         advice = "write `j not in winners`, or `… and not …`"
