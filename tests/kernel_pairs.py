@@ -2471,6 +2471,11 @@ PAIRS: tuple[Pair, ...] = (
     ),
     Pair("a_number_beside_a_sum", spec("emit done(v = sum(q[i] - q[i] for i in q) + {eps|x})"), "output"),
     Pair(
+        "a_number_beside_a_sum_from_below_0",
+        spec("emit done(v = sum(1 for i in range(-2, 2)) + {eps|x})"),
+        "output",
+    ),
+    Pair(
         "noise_of_each_index",
         spec(
             "eta[0] ~ Lap(1/eps)",
