@@ -376,6 +376,13 @@ def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
 
 def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
     """The sensitivity of an answer that a term is, at the answer's own index, which declarations call `i`."""
+    if isinstance(term, n.Binary) and term.op in ("*", "/"):
+        at_right = term.op == "*" and bool(walk.names_in(term.right) & {*group.names})
+        part, factor = (term.right, term.left) if at_right else (term.left, term.right)
+        size = _sensitivity_at(group, part)
+        if term.op == "*" and isinstance(factor, n.Index):
+            return size  # weights of a list are 1 at most, more often than not
+        return size and product((size, 1), (factor, -1 if term.op == "/" else 1))
     if isinstance(term, n.Gather) and term.function == "sum" and len(group.adjacency.ways) == 1:
         spread = _spread(term.body, term.where)
         if spread is not None:
@@ -413,6 +420,14 @@ def _terms(e: n.Expr, sign: int) -> Iterator[tuple[int, n.Expr]]:
         yield from (*_terms(e.left, sign), *_terms(e.right, sign if e.op == "+" else -sign))
     elif isinstance(e, n.Unary):
         yield from _terms(e.operand, -sign)
+    elif isinstance(e, n.Binary) and e.op in ("*", "/"):
+        apart = [(s, x) for s, x in _terms(e.left, sign)]
+        if len(apart) > 1:
+            yield from ((s, replace(e, left=x)) for s, x in apart)
+        elif e.op == "*" and len(list(_terms(e.right, sign))) > 1:
+            yield from ((s, replace(e, left=x, right=e.left)) for s, x in _terms(e.right, sign))
+        else:
+            yield sign, e
     else:
         yield sign, e
 
