@@ -564,7 +564,7 @@ OUTPUTS: tuple[tuple[str, str], ...] = (
     ("out.count(a) == 1", "out.count(a) == 2"),
     ("out.count(b) + out.count(done) == 2", "out.count(b) == 2"),
     ("len(w) <= 2", "len(w) < 2"),
-    ("len(w) >= 0", "len(w) >= 1"),
+    ("len(w) >= 0", "len(w) >= 3"),
     ("len(w) == 0 or t[w[0] if len(w) > 0 else 0] >= 4", "len(w) == 0 or t[w[0] if len(w) > 0 else 0] > 4"),
     (
         "len(w) < 2 or t[w[0] if len(w) == 2 else 0] >= t[w[1] if len(w) == 2 else 0]",

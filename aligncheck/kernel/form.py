@@ -80,6 +80,10 @@ def _check(value: object, wanted: Any, level: int) -> None:
             raise _ill(value, wanted)
         for one, kind in zip(value, repeat(parts[0]) if parts[-1] is Ellipsis else parts, strict=False):
             _check(one, kind, level + 1)
+    elif isinstance(value, contract.Contract):  # the rest is looked at where what is called is judged
+        if type(value.mechanism) is not n.Mechanism:
+            raise _ill(value.mechanism, n.Mechanism)
+        _check(value.mechanism.inputs, _types(n.Mechanism)["inputs"], level + 1)
     elif isinstance(value, n.Node | Span | Chance | LoopWitness | Witness):
         for name, hint in _types(wanted).items():
             _check(getattr(value, name), hint, level + 1)

@@ -251,8 +251,8 @@ class Looping(Calling):
 
     def _chance(self, stmt: n.While, x: str, path: Path, threshold: Term, least: Term) -> None:
         made = [(at, scale, step) for name, at, scale, step in path.made if name == x]
-        row = self.noise[x].family.row
-        if len(made) != 1 or row.slope is not Slope.SCALE or row.bounded:
+        row = self.noise[x].family.row if len(made) == 1 else None
+        if row is None or row.slope is not Slope.SCALE or row.bounded:
             raise Reject("terminates", stmt.span, f"`{x}` is not drawn once in every round")
         at, scale, step = made[0]
         if step is not None and not self.symbols.inputs_only(step):

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from kernel_cases import PROJECT, decide, spec_of, witness_of
-from kernel_pairs import PAIRS
+from kernel_pairs import PAIRS, calling
 from kernel_pairs import spec as mechanism
 
 from aligncheck.kernel import decide as deciding
@@ -26,6 +26,7 @@ from aligncheck.kernel.logic import Decider, Fact
 from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.contract import Contract, with_contract
 from aligncheck.language.syntax.parse import parse
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import expression, read, written
@@ -144,6 +145,21 @@ def test_a_witness_that_is_none_is_rejected() -> None:
     for change in changes:
         assert isinstance(decide(spec, Witness(**change)), Rejected), change
     assert isinstance(decide(spec, None), Rejected)  # type: ignore[arg-type]
+
+
+def test_a_chance_of_noise_that_there_is_none_of_ends_no_loop() -> None:
+    spec = parse(Source("s", mechanism("m = 9", "while m*m > 3:", "  m = m - 2", "emit done")))
+    answer = decide(spec, Witness((LoopWitness(chance=Chance("m", ONE, ONE)),)))
+    assert isinstance(answer, Rejected)
+    assert answer.condition == "terminates"
+
+
+@pytest.mark.parametrize("called", [None, 3, tree("svt"), replace(tree("svt"), inputs=WORDS)])
+def test_what_is_called_is_a_tree(called: Any) -> None:
+    spec = parse(Source("s", calling("a = c(y = x, k = 1, d = eps)", "emit done")))
+    answer = deciding.decide(with_contract(spec, "c", Contract(called, Source("c", ""))), Witness())
+    assert isinstance(answer, Rejected)
+    assert answer.condition in ("form", "calls")
 
 
 @pytest.mark.parametrize(
