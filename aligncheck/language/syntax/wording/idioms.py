@@ -21,28 +21,24 @@ IDIOMS: dict[str, str] = {
     "log10": "write `ln(x)/ln(10)`",
     "log1p": "write `ln(1 + x)`",
     "expm1": "write `exp(x) - 1`",
-    "pow": "write `x**2`",
-    "power": "write `x**2`",
+    **dict.fromkeys(("pow", "power"), "write `x**2`"),
     "round": "write `floor(x + 1/2)`",
     "ceil": "write `-floor(-x)`",
     "int": "write `floor(x)`",
     "mod": "write `a % b`",
     "root": "write `x**(1/3)`",
-    "fabs": "write `abs(x)`",
-    "absolute": "write `abs(x)`",
+    **dict.fromkeys(("fabs", "absolute"), "write `abs(x)`"),
     "clamp": "write `clip(x, low, high)`",
     "maximum": "write `max(x, y)`",
     "minimum": "write `min(x, y)`",
-    "size": "write `len(q)`",
-    "length": "write `len(q)`",
-    "shape": "write `len(q)`",
+    **dict.fromkeys(("size", "length", "shape"), "write `len(q)`"),
     "range": "`range` stands in `for i in range(…)` only",
     "mean": "write `sum(q[j] for j in q) / len(q)`",
-    "sort": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
-    "sorted": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
-    "argsort": "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
-    "zeros": "lists are inputs; what a loop adds up is kept in a variable",
-    "array": "lists are inputs; what a loop adds up is kept in a variable",
+    **dict.fromkeys(
+        ("sort", "sorted", "argsort"),
+        "write `top(k, q[j] for j in q)` for the k greatest, the greatest first",
+    ),
+    **dict.fromkeys(("zeros", "array"), "lists are inputs; what a loop adds up is kept in a variable"),
     **dict.fromkeys(("laplace", "default_rng", "RandomState", "Random"), _DRAW.format("Lap(scale)")),
     **dict.fromkeys(("gauss", "normal", "normalvariate", "standard_normal", "randn"), _GAUSS),
     **dict.fromkeys(("random", "rand", "uniform", "random_sample"), _DRAW.format("Uniform(1)")),
@@ -55,8 +51,9 @@ IDIOMS: dict[str, str] = {
     "standard_cauchy": _DRAW.format("Cauchy(1)"),
     "where": "write `a if CONDITION else b`",
     "float": "numbers are exact, and every number is one: leave `float` out",
-    "softmax": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
-    "choice": "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`",
+    **dict.fromkeys(
+        ("softmax", "choice"), "to choose an index by weights write `winner ~ Choose(exp(E) for i in q)`"
+    ),
 }
 """What to write for a function of other languages, by its last name."""
 
@@ -73,11 +70,7 @@ OF_SCIPY = {
 
 METHODS = {
     "clip": "write `clip(x, low, high)`",
-    "argmax": "write `argmax(q[j] for j in q)`",
-    "argmin": "write `argmin(q[j] for j in q)`",
-    "max": "write `max(q[j] for j in q)`",
-    "min": "write `min(q[j] for j in q)`",
-    "sum": "write `sum(q[j] for j in q)`",
+    **{word: f"write `{word}(q[j] for j in q)`" for word in ("argmax", "argmin", "max", "min", "sum")},
     "abs": "write `abs(x)`",
     "items": "write `for i, x in q:`",
 }
@@ -90,10 +83,10 @@ FAMILIES |= {"Cauchy", "Gumbel", "Logistic", "Staircase", "Uniform", "Bernoulli"
 WORDS = {
     "True": "write `true`",
     "False": "write `false`",
-    "None": "a variable has a number or a truth value: give it one, or leave the line out",
-    "null": "a variable has a number or a truth value: give it one, or leave the line out",
-    "inf": "leave an infinite bound out",
-    "infinity": "leave an infinite bound out",
+    **dict.fromkeys(
+        ("None", "null"), "a variable has a number or a truth value: give it one, or leave the line out"
+    ),
+    **dict.fromkeys(("inf", "infinity"), "leave an infinite bound out"),
     "output": "the output is `out`: `out[i] is TAG`, `out[i].FIELD`",
     "e": "the privacy parameter is called as its declaration calls it; for powers of e write `exp(x)`",
     **dict.fromkeys(("yes", "no", "on", "off"), "truth values are `true` and `false`"),
