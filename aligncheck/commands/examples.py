@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from pathlib import Path
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
+from aligncheck.language.syntax.wording.faults import closest
 from aligncheck.library import COPIED, library, specs
 
 _USED = re.compile(r'^use +\w+ +from +"([^"]+)"', re.M)
@@ -109,11 +109,8 @@ def _named(name: str) -> Path:
     key = name.removeprefix("specs/").removesuffix(".dp")
     key = next((each for each in known if key == each or each.endswith(f"/{key}")), key)
     if key not in known:
-        near = get_close_matches(key, known, 1)
-        raise CommandError(
-            f"there is no example `{name}`; "
-            + (f"did you mean `{near[0]}`?" if near else "see `aligncheck examples`")
-        )
+        hint = closest(key, known) or "see `aligncheck examples`"
+        raise CommandError(f"there is no example `{name}`; {hint}")
     return known[key]
 
 

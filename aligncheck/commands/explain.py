@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from aligncheck.commands import CommandError
 from aligncheck.commands.telling import tell
 from aligncheck.language.conditions import Condition, condition_named
+from aligncheck.language.syntax.wording.faults import closest
 from aligncheck.report.pages import explain_condition, list_of_conditions
 
 _MORE = """
@@ -35,8 +34,7 @@ def explain(name: str | None, *, timeout: float = 60, **targets: str | None) -> 
     text = text or explain_word(name) or explain_code(name)
     if text is None:
         known = [*(c.id for c in Condition), *words(), *sections(), *codes()]
-        near = get_close_matches(name.lower(), known, 1)
-        hint = f"did you mean `{near[0]}`?" if near else "see `aligncheck explain`"
+        hint = closest(name.lower(), known) or "see `aligncheck explain`"
         raise CommandError(f"nothing is called `{name}`; {hint}")
     tell(*text.split("\n"))
     return 0

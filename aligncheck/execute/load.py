@@ -56,7 +56,7 @@ def load(
             mode.
     """
     if path.endswith(".py"):
-        text = _text_of(path)
+        text = python_text(path)
         _refuse_accidents(path, text)
         if decide is not None:
             decide(text)
@@ -75,7 +75,8 @@ def load(
             raise NotVerified(path, verdict)
 
 
-def _text_of(path: str) -> str:
+def python_text(path: str) -> str:
+    """The text of a file. Raises RunError where there is none."""
     try:
         with opened(path) as file:
             return file.read().decode("utf-8")  # as it is: the digest is that of every byte
@@ -109,17 +110,23 @@ def _anew(path: str, spec: str | None) -> str:
     return f"compile it again: `aligncheck compile {spec or 'SPEC.dp'} -o {path}`"
 
 
-def _class_in(path: str, text: str) -> type[Mechanism]:
-    module = types.ModuleType(_MODULE)
-    module.__file__ = path
-    # Dataclasses look their module up while the file runs.
-    sys.modules[_MODULE] = module
+def execute_in(module: types.ModuleType, path: str, text: str) -> None:
+    """Executes the text of a file. Raises RunError where that is no Python, or raises."""
     try:
         exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     except SyntaxError as error:
         raise RunError(f"{path}:{error.lineno or 1}: {error.msg}") from None
     except (Exception, SystemExit) as error:
         raise RunError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
+
+
+def _class_in(path: str, text: str) -> type[Mechanism]:
+    module = types.ModuleType(_MODULE)
+    module.__file__ = path
+    # Dataclasses look their module up while the file runs.
+    sys.modules[_MODULE] = module
+    try:
+        execute_in(module, path, text)
     finally:
         del sys.modules[_MODULE]
     found = [

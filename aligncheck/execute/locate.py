@@ -8,12 +8,12 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from aligncheck.execute.cannot_run import RunError
-from aligncheck.language.files import opened
+from aligncheck.execute.load import execute_in, python_text
+from aligncheck.language.syntax.wording.faults import closest
 from aligncheck.runtime import FunctionInfo, Spec
 
 
@@ -33,9 +33,8 @@ def functions_of(spec: Spec, places: Mapping[str, str]) -> dict[str, Callable[..
     names = [f.name for f in spec.functions]
     for name in places:
         if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            raise RunError(f"`{spec.name}` has no public function `{name}`", hint + _needed(spec.functions))
+            advice = f"{closest(name, names)} {_needed(spec.functions)}".strip()
+            raise RunError(f"`{spec.name}` has no public function `{name}`", advice)
     missing = [name for name in names if name not in places]
     if missing:
         raise RunError(f"no function for {_listed(missing)}", _needed(spec.functions))
@@ -83,18 +82,7 @@ def _line_in(function: Callable[..., Any], error: BaseException) -> int | None:
 def _from_file(path: str) -> types.ModuleType:
     module = types.ModuleType(Path(path).stem)
     module.__file__ = path
-    try:
-        with opened(path) as file:
-            text = file.read().decode("utf-8")
-        exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
-    except OSError as error:
-        raise RunError(f"cannot read `{path}`: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise RunError(f"`{path}` is no Python file: it is not UTF-8 text") from None
-    except SyntaxError as error:
-        raise RunError(f"{path}:{error.lineno or 1}: {error.msg}") from None
-    except (Exception, SystemExit) as error:
-        raise RunError(f"`{path}` cannot be loaded: {type(error).__name__}: {error}") from None
+    execute_in(module, path, python_text(path))
     return module
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from aligncheck.execute.cannot_run import RunError
+from aligncheck.language.syntax.wording.faults import closest
 from aligncheck.runtime import ArgumentError, ParameterInfo, QueryInfo, Spec, integer, real
 
 _TRUTH = {"true": True, "false": False}
@@ -21,9 +21,8 @@ def check_names(spec: Spec, settings: Mapping[str, str]) -> None:
     names = [p.name for p in spec.parameters] + [q.name for q in spec.queries]
     for name in settings:
         if name not in names:
-            near = get_close_matches(name, names, 1)
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            raise RunError(f"`{spec.name}` has no parameter `{name}`", hint + needed(spec))
+            advice = f"{closest(name, names)} {needed(spec)}".strip()
+            raise RunError(f"`{spec.name}` has no parameter `{name}`", advice)
     missing = [p.name for p in spec.parameters if p.name not in settings and p.default is None]
     if missing:
         raise RunError(f"no value for {', '.join(f'`{name}`' for name in missing)}", needed(spec))

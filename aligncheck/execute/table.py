@@ -10,10 +10,10 @@ import re
 import stat
 import time
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 
 from aligncheck.execute.cannot_run import RunError
+from aligncheck.language.syntax.wording.faults import closest
 
 _IDENTIFIERS = frozenset({"", "id", "index", "item", "key", "label", "name"})
 """Headers of columns that name rows, also where the names are numbers; pandas writes its index with none."""
@@ -51,11 +51,8 @@ class CsvTable:
         """Where a column is. Raises `RunError`, with near names, where there is none."""
         if column in self.header:
             return self.header.index(column)
-        near = get_close_matches(column, self.header, 1)
-        raise RunError(
-            f"{self.path}:1: no column `{column}`",
-            f"did you mean `{near[0]}`?" if near else f"the columns are {_listed(self.header)}",
-        )
+        advice = closest(column, self.header) or f"the columns are {_listed(self.header)}"
+        raise RunError(f"{self.path}:1: no column `{column}`", advice)
 
     def default_column(self) -> str:
         """The only numeric column that does not name rows.

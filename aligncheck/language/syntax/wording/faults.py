@@ -23,3 +23,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if not close:
         return None
     return "did you mean " + " or ".join(f"`{each}`" for each in close) + "?"
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`did you mean …?` with the known name that is closest, outside of specs; empty where none is close."""
+    return next((f"did you mean `{near}`?" for near in get_close_matches(name, known, 1)), "")
