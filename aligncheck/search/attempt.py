@@ -23,7 +23,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
-from aligncheck.search.rewrites import conversion_help, rewrite_for, selection_help
+from aligncheck.search.rewrites import conversion_help, lists_help, rewrite_for, selection_help
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import AlignmentFails, ConditionReport, ObligationReport, Status, Unknown, Verdict
 
@@ -209,7 +209,7 @@ class Attempt:
     def _unknown_help(self, condition: Condition | None, at: Span, reason: str) -> str:
         """What may help, where nothing is known to be wrong."""
         rewrite = rewrite_for(reason) if condition in (None, Condition.CALLS) else None
-        if rewrite is not None:
+        if (rewrite := lists_help(self.mechanism) or rewrite) is not None:
             return rewrite
         if condition is not Condition.COST or self._by_densities:
             return self._help(condition, at)

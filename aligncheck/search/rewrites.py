@@ -5,7 +5,7 @@ refusal, which name the construct. Advice only.
 from __future__ import annotations
 
 from aligncheck.language.source import Span
-from aligncheck.language.syntax.nodes import Approximate, Assign, For, Gather, Mechanism, While
+from aligncheck.language.syntax.nodes import SELECTING, Approximate, Assign, For, Gather, Mechanism, While
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
 
 REWRITES = {
@@ -48,6 +48,10 @@ SELECTION = (
     '"noisy_max.dp"`'
 )
 
+LISTS = (
+    "no rule is for `top` and `upto` in a loop: put the list that a round selects, with the noise that it "
+    'reads, into a spec of its own, and call that in the loop: `use noisy_topk from "noisy_topk.dp"`'
+)
 
 CONVERSION = "ln(1/δ)"
 """In the kernel's words for the step from ρ to ε and δ."""
@@ -95,3 +99,10 @@ def selection_help(mechanism: Mechanism, at: Span) -> str | None:
         if here and any(found & names_in(e) for e in read):
             return SELECTION
     return None
+
+
+def lists_help(mechanism: Mechanism) -> str | None:
+    """For whatever was not shown of a mechanism that selects a list in a loop, which is never accepted."""
+    loops = [s for s in statements_in(mechanism.body) if isinstance(s, For | While)]
+    values = [s.value for loop in loops for s in statements_in(loop.body) if isinstance(s, Assign)]
+    return LISTS if any(isinstance(e, Gather) and e.function in SELECTING for e in values) else None

@@ -13,7 +13,7 @@ from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.rewrites import REWRITES, SELECTION, rewrite_for
+from aligncheck.search.rewrites import LISTS, REWRITES, SELECTION, rewrite_for
 from aligncheck.verdict import Unknown, Verdict, Verified
 
 HEAD = """\
@@ -131,3 +131,23 @@ def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     program = f"{HEAD}  n = len(q)\n  for i in range(3):\n{inside}{chosen.format('i*n + j')}{moved}"
     found = judged(program)
     assert isinstance(found, Verified), found
+
+
+def test_a_list_that_a_round_selects_belongs_into_a_call(tmp_path: Path) -> None:
+    choice = "for j in range(len(q)):\n    xi[{0}j] ~ Lap(4/{1})\n  w = top(2, q[j] + xi[{0}j] for j in q)\n"
+    inside = choice.format("i*len(q) + ", "eps").replace("\n", "\n  ")
+    found = judged(f"{HEAD}  for i in range(3):\n    {inside}  emit a(v = w[0])\n")
+    assert isinstance(found, Unknown)
+    assert found.help == LISTS
+    head = HEAD.replace("len(q) >= k", "len(q) >= 2")
+    once = f"  {choice.format('', 'eps')}  emit a(v = w[0])\nalign\n  xi[i] += 1 + q[i] - q'[i] when i in w\n"
+    (tmp_path / "once.dp").write_text(head.replace("mechanism m", "mechanism once") + once, "utf-8")
+    called = (
+        "  for i in range(3):\n    b = once(x = x, q = q, t = t, k = k, ok = ok, eps = eps/3)\n  emit a\n"
+    )
+    source = Source(
+        str(tmp_path / "m.dp"), head.replace("input", 'use once from "once.dp"\ninput', 1) + called
+    )
+    assert isinstance(
+        judge(check(source, parse(source)), source, time.monotonic() + 60, False, False), Verified
+    )
