@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from aligncheck.commands import CommandError
 
 
-def assigned(option: str, texts: Sequence[str], form: str = "NAME=VALUE") -> dict[str, str]:
-    """What an option that may be given several times says of each name. As in a spec, `ε` is `eps`.
+def assigned(
+    option: str, texts: Sequence[str], form: str = "NAME=VALUE", *, of_spec: bool = True
+) -> dict[str, str]:
+    """What an option that may be given several times says of each name. In those `of_spec`, `ε` is `eps`.
 
     Raises CommandError for a text that is not of the form, and for a name that is set twice.
     """
@@ -17,7 +19,7 @@ def assigned(option: str, texts: Sequence[str], form: str = "NAME=VALUE") -> dic
     found: dict[str, str] = {}
     for text in texts:
         written, equals, value = text.partition("=")
-        name = spelt_out(written.strip())
+        name = spelt_out(written.strip()) if of_spec else written.strip()
         if not equals or not name:
             raise CommandError(f"`{option} {text}` is not of the form {form}")
         if name in found:

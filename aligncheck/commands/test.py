@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import processors, progress_bar
+from aligncheck.commands.named import assigned
 
 if TYPE_CHECKING:
     from aligncheck.statistical.patterns import InputPair
@@ -87,7 +88,7 @@ def _tested(options: TestingOptions) -> int:
         check_plot(options.plot)
     setup = Setup(
         reference(options.function),
-        tuple(_assignments(options.settings, "--set").items()),
+        tuple(assigned("--set", options.settings, of_spec=False).items()),
         options.database,
         levels[0] if levels is not None and len(levels) == 1 else options.claim,
         options.array,
@@ -176,18 +177,6 @@ def _level(part: str, text: str) -> float:
     return level
 
 
-def _assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise CommandError(f"`{option} {text}` is not of the form NAME=VALUE")
-        if name.strip() in found:
-            raise CommandError(f"`{name.strip()}` is set twice")
-        found[name.strip()] = value.strip()
-    return found
-
-
 def _pairs(options: TestingOptions) -> tuple[InputPair, ...]:
     from aligncheck.statistical.patterns import ADJACENCIES, InputPair, pairs, varied
 
@@ -204,8 +193,8 @@ def _pairs(options: TestingOptions) -> tuple[InputPair, ...]:
         found = pairs(adjacency, options.sensitivity, _lengths(options.length))
         if not found:
             raise CommandError(f"no pair of inputs of length {options.length} is `{adjacency.value}`")
-    values = {name: text.split(",") for name, text in _assignments(options.vary, "--vary").items()}
-    both = set(values) & set(_assignments(options.settings, "--set"))
+    values = {name: text.split(",") for name, text in assigned("--vary", options.vary, of_spec=False).items()}
+    both = set(values) & set(assigned("--set", options.settings, of_spec=False))
     if both:
         raise CommandError(f"`{both.pop()}` is set by `--set` and by `--vary`")
     return varied(found, values) if values else found
