@@ -304,7 +304,9 @@ class _Costs(MoreLines):
                 case n.For(over=over, body=inner):
                     rounds, one = _rounds(over), _sum(self._of(inner, price))
                     sizes = [n.Call("len", (n.Name(x),)) for g in self.groups for x in g.names]
-                    yield from self._walked(one) if rounds in sizes else [_times(rounds, one)]
+                    told = one == self.coin[0] and any(self._told(self.loops.index(stmt)))
+                    often = self._walked(one) if rounds in sizes else [_times(rounds, one)]
+                    yield from self.coin if told else often
                 case n.If(branches=branches, otherwise=otherwise):
                     yield from (
                         e for part in (*(b.body for b in branches), otherwise) for e in self._of(part, price)
