@@ -1,0 +1,126 @@
+"""What the kernel knows of sums, and of neighbours, is true of random ones."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from math import floor
+from typing import Any
+
+import pytest
+
+from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.logic import Decider, Fact, Kind
+from aligncheck.kernel.state import Mode, Path
+from aligncheck.kernel.symbols import Symbols
+from aligncheck.kernel.terms import real
+from aligncheck.kernel.witness import Witness
+from aligncheck.language.source import Source
+from aligncheck.language.syntax.parse import parse
+from aligncheck.search.witness.witness_json import expression
+
+TERMS = (
+    "q[j]",
+    "clip(q[j], 0, 1)",
+    "q[j]*q[j]",
+    "min(q[j], 1) - j",
+    "floor(q[j]/2)",
+    "(1 if q[j] > 0 else 0)",
+    "(q[j] if j % 2 == 0 else 0)",
+    "max(q[k] for k in range(j + 1))",
+    "sum(q[k] for k in range(j))",
+    "2/3",
+)
+CHOSEN = ("", " where q[j] > 0", " where j % 2 == 1", " where q[j] >= q[0]")
+RANGES = ("range(len(q))", "range(1, len(q))", "range(len(q), 0)", "range(-1, 3)")
+MOVING = {"one": (1,), "two": (1, -1), "moved": (-1, 1), "monotone": (1, 1, 1), "all": (1, -1, 1), "l1": (1,)}
+"""Neighbours, of three answers: how far some of them move, in some order."""
+ROUNDS = 20
+
+
+class Known:
+    """What the kernel knows of a list, with values of it on D and on D'."""
+
+    def __init__(self, adjacency: str, values: tuple[list[int], list[int]]) -> None:
+        line = f"q : int queries, sensitivity 1, adjacency {adjacency}"
+        text = f"mechanism m\ninput\n  {line}\nprivacy 0\nprogram\n  emit done"
+        self.kernel = Kernel(parse(Source("m", text)), Witness(), Decider(), Symbols())
+        self.path = Path()
+        self.kernel.prepare_inputs(self.path)
+        self.kernel.prepare_selections()
+        number = self.kernel.symbols.integer
+        self.said = [self.kernel.lengths["q"] == number(len(values[0]))]
+        for at, pair in enumerate(zip(*values, strict=True)):
+            on = self.kernel.lists["q"]
+            self.said += [on[run](number(at)) == number(value) for run, value in enumerate(pair)]
+
+    def value(self, text: str) -> Any:
+        """The value of an expression, of which from now on is known what the kernel says of it."""
+        place = self.kernel.spec.span
+        scope = self.kernel.scope(Mode.RELATION, self.path, place)
+        return real(self.kernel.number(expression(text), scope))
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether what is known cannot be true of these values."""
+        facts = [*self.path.facts, *(Fact(Kind.RUN, each) for each in self.said)]
+        false = self.kernel.symbols.true
+        return self.kernel.decider.proof(facts, false, ((3, 250_000),)) is not None
+
+
+def neighbours(numbers: random.Random, adjacency: str) -> tuple[list[int], list[int]]:
+    on_d, moves = [numbers.randint(-2, 2) for _ in range(3)], [0, 0, 0]
+    sign = 1 if adjacency == "moved" else numbers.choice((-1, 1))
+    for at, move in zip(numbers.sample(range(3), 3), MOVING[adjacency], strict=False):
+        moves[at] = sign * move * numbers.randint(0, 1)
+    return on_d, [one + move for one, move in zip(on_d, moves, strict=True)]
+
+
+def computed(text: str, q: list[int]) -> Fraction:
+    """The same by Python, where answers outside of the list are 0."""
+    answers = {at: Fraction(value) for at, value in enumerate(q)}
+    names = {"q": _Answers(answers), "floor": floor, "clip": lambda x, low, high: max(low, min(x, high))}
+    python = text.replace(" where ", " if ").replace("2/3", "one*2/3").replace("len(q)", str(len(q)))
+    return Fraction(eval(python, names | {"one": Fraction(1)}))
+
+
+class _Answers(dict[int, Fraction]):
+    def __missing__(self, at: int) -> Fraction:
+        return Fraction(0)
+
+
+def some_sum(numbers: random.Random) -> str:
+    over = numbers.choice(RANGES)
+    inside = " where j >= 0 and j < len(q)" if "-1" in over else numbers.choice(CHOSEN)
+    return f"sum({numbers.choice(TERMS)} for j in {over}{inside})"
+
+
+def sums_of(known: Known, values: tuple[list[int], list[int]], texts: list[str], beside: int = 0) -> None:
+    """Sums of both runs, one after the other, with the values that they have, and `beside`."""
+    for text in texts:
+        for primed, q in zip(("q", "q'"), values, strict=True):
+            there = known.value(text.replace("q[", f"{primed}["))
+            of = computed(text, q) + beside
+            known.said.append(there == known.kernel.symbols.ctx.rational(of))
+
+
+@pytest.mark.parametrize("adjacency", MOVING)
+def test_what_is_known_of_sums_is_true(adjacency: str) -> None:
+    numbers = random.Random(adjacency)
+    for _ in range(ROUNDS // len(MOVING)):
+        values = neighbours(numbers, adjacency)
+        one, other = some_sum(numbers), some_sum(numbers)
+        known = Known(adjacency, values)
+        sums_of(known, values, [one, other, f"{one} + {other}", f"{one} - {other}"])
+        assert not known.contradicts, (values, one, other)
+
+
+def test_the_test_can_fail() -> None:
+    """Other values are contradicted, and so are lists that are no neighbours."""
+    values = [1, 2, 3], [1, 3, 3]
+    known = Known("one", values)
+    sums_of(known, values, ["sum(q[j] for j in range(len(q)))"], beside=1)
+    assert known.contradicts
+    known = Known("one", ([1, 2, 3], [2, 3, 3]))
+    known.value("q[0] + q[1] + q'[0] + q'[1]")
+    assert known.contradicts
