@@ -303,9 +303,10 @@ def _tried(mechanism: Mechanism, conditions: tuple[Condition, ...], budget: Effo
 
 def simplified(mechanism: Mechanism, found: FailingRun) -> FailingRun:
     """The same violation with as few entries, as many zeros and as few moves as one pass over the entries and
-    one over the numbers can bring about, if one run shows it.
+    one over the numbers can bring about, if one run shows it that is not long.
     """
-    if found.counterexample.second is not None:
+    again = _replayed(mechanism, found.counterexample.scenario)
+    if found.counterexample.second is not None or again is None or not again.violations:
         return found
     for steps in (shorter_scenarios, simpler_scenarios):
         for simpler in steps(found.counterexample.scenario):
