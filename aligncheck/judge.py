@@ -30,7 +30,7 @@ from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
 """So many witnesses are tried for one mechanism."""
-PROOF_STEPS = 30_000
+PROOF_STEPS = 20_000
 """After so many steps no other witness is tried; all that is verified in the tests takes less."""
 
 

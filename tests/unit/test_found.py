@@ -55,7 +55,9 @@ def test_a_round_is_followed_through_its_branches_and_choices() -> None:
 
 def test_lines_that_follow_are_kept() -> None:
     spec = mechanism(COUNTING, ALIGN)
-    (loop,) = next(found_lines(spec, with_sorts(spec, guessed(spec)), Effort(), lambda: False)).loops
+    found = next(found_lines(spec, with_sorts(spec, guessed(spec)), Effort(), lambda: False))
+    assert found.paid
+    (loop,) = found.witness.loops
     assert {"n <= k", "0 <= n"} <= text(loop.early)
     assert any("alignment_cost" in line for line in text(loop.invariants))
 

@@ -123,14 +123,10 @@ class Proposals:
         moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
         base = replace(base, costs=next(self._costs(*(both[::-1] if moves else both))))
-        lines = found_lines(self.spec, base, self.effort, partial(self.hopeless, False))
-        start = next(lines)
-        while True:
-            try:
-                start = lines.send((yield self._promised(start)))
-            except StopIteration as end:
-                start = end.value
-                break
+        start = base
+        for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):
+            start = found.witness
+            said = yield self._promised(start)
         if self.hopeless(True):
             return
         more = with_more(self.spec, start)

@@ -5,13 +5,13 @@ Nothing here needs to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TypeAlias
 
 from aligncheck.effort import Effort
-from aligncheck.kernel.answer import Line, Rejected
+from aligncheck.kernel.answer import Line
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
@@ -40,9 +40,9 @@ class Found:
 
 def found_lines(
     spec: n.Mechanism, base: Witness, effort: Effort, hopeless: Callable[[], bool]
-) -> Generator[Witness, Rejected, Witness]:
-    """`base` with the lines of its loops: first few, and more for those who ask for more, and tell what the
-    kernel says of these, unless it is `hopeless`. Returns the last ones. Raises TooManyPathsError.
+) -> Iterator[Found]:
+    """`base` with the lines of its loops: first few, and more for those who ask for more, unless it is
+    `hopeless`. Raises TooManyPathsError.
     """
     stretches = Stretches(spec)
     every = [Candidates(spec, stretches, k) for k in range(len(stretches.loops))]
@@ -50,14 +50,15 @@ def found_lines(
     costs = [_bounds(c.costs()) for c in every]
     some = [lines[:SOME] for lines in costs]  # to evaluate a line takes longer than to decide about it
     found = _sifted(spec, base, first, some, effort)
-    said = yield found.witness
+    if found.paid or not every or hopeless():
+        yield found
     if not every or hopeless():
-        return found.witness
+        return
     first = [(_again(w), same, []) for w, (_, same, _) in zip(found.witness.loops, first, strict=True)]
-    if said.condition == "cost" and some != costs and not found.paid:
+    if some != costs and not found.paid:
         found = _sifted(spec, base, first, costs, effort)
         if found.paid:
-            said = yield found.witness
+            yield found
     apart: list[Stages] = []
     for c, (early, same, _) in zip(every, first, strict=True):
         equal = set(found.witness.loops[c.k].invariants)
@@ -65,16 +66,12 @@ def found_lines(
         apart.append((early, same, list(c.distances())))
     owed = [[*a, *_bounds(c.owed())] for a, c in zip(costs, every, strict=True)]
     further = [costs] if any(lines for *_, lines in apart) else []
-    if said.condition == "cost" or further:
-        further += [owed] if owed != costs else []
-    for more in further:
+    for more in (*further, *([owed] if owed != costs else [])):
         other = _sifted(spec, base, apart, more, effort)
         found = other if other.paid >= found.paid else found
         if found.paid:
             break
-    if further and (found.paid or said.condition != "cost"):
-        yield found.witness
-    return found.witness
+    yield found
 
 
 def _again(loop: LoopWitness) -> list[Group]:

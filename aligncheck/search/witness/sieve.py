@@ -26,7 +26,7 @@ COUNTED = {"arith.nl.optimize_bounds": False, "timeout": 20_000}
 """For solvers: without work with ever longer numbers, of which Z3 counts next to nothing; so the steps end a
 question, the same on every machine. The clock is for what may still be left of such work.
 """
-QUICKLY, SLOWLY = ((3, 250_000),), ((3, 1_000_000),)
+QUICKLY, SLOWLY = ((3, 250_000),), ((3, 700_000),)
 """The same of lines that take more instances."""
 FEW = 2
 MOST = 20_000_000
