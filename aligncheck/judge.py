@@ -110,7 +110,7 @@ class Judge:
         try:
             proposals = Proposals(mechanism, callees, proving, tried.hopeless, called)
             witness, answer = self._decided(mechanism, proposals.tries(), proving)
-            if isinstance(answer, Rejected) and answer.condition in HELPED:
+            if isinstance(answer, Rejected) and answer.condition in (*HELPED, "calls"):
                 added = mechanism.uses or has_coins(mechanism.body)
                 accepted = self._composed(mechanism, callees, called, effort)[0] if added else None
                 if accepted is not None:
