@@ -126,6 +126,7 @@ class MoreLines(Scans):
                 if len(self._chain(s)) > 1:
                     yield n.Compare("==", drawn, reached)
                 yield n.Name(f"$dense_{s.name}")
+        yield from self._taken(k)
         yield from self._left_at(k)
         yield from self._records(k)
         yield from self._claimed(k)
@@ -145,6 +146,15 @@ class MoreLines(Scans):
             if start is not None:
                 counted = n.Compare("==", n.Name(x), (total(start) + rounds).expression())
                 yield from where_a_flag_is(self._truths(k), counted)
+
+    def _taken(self, k: int) -> Iterator[n.Expr]:
+        """What is taken of what is left of a budget: something, and less than that."""
+        for s in self.inside[k]:
+            e = s.value if isinstance(s, n.Assign) else ZERO
+            if isinstance(s, n.Assign) and isinstance(e, n.Binary) and e.op == "-":
+                left, part = e.left, e.right
+                if left == n.Name(s.name) and named(part) in self._changed(k):
+                    yield from (n.Compare("<", ZERO, part), n.Compare("<", part, left))
 
     def _left_at(self, k: int) -> Iterator[n.Expr]:
         """Where a loop inside was left that counts up to a limit, if that is kept."""
