@@ -22,10 +22,12 @@ from aligncheck.language.families import Family, Moves, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import (
+    align_expressions,
     moved_by,
     shifts_in,
     signed_terms,
     statements_in,
+    subexpressions,
 )
 
 Rate: TypeAlias = tuple[Term, Term]
@@ -431,8 +433,12 @@ class Aligner(Sets):
         """The aligned draws at every index, where a shift is made of inputs, of what is released, of what a
         single call released, and of draws: an equation that defines the aligned draw, also of draws that are
         made later, or never. On the general route it speaks of draws on D alone, in both runs on D; of the
-        twin's it is said where these are drawn: what is not has no image that two runs share.
+        twin's it is said where these are drawn: what is not has no image that two runs share. The order is
+        nothing to it there: this only says which point the alignment takes a point to; and lines without sets
+        are functions of what stays as it is, whether or not they are defined where nothing is drawn.
         """
+        lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
+        sets = bool(self.looked_ahead) or any(isinstance(e, n.Gather) for e in lines)
         at, fixed = self.kept(("everywhere",), lambda: self.index("at")), set[int]()
         for made in path.calls.values():  # lines can read here what single calls released: see `_records`
             fixed |= {symbol.get_id() for symbol in (made.length.decl(), made.tag, *made.fields.values())}
@@ -455,7 +461,7 @@ class Aligner(Sets):
             kind = Kind.PRIME if 1 in read else Kind.WHOLE  # that there is no circle rests on what is owed
             if run or (kind, anatomy(moved)) in path.known:
                 continue
-            if not read or self._defined_everywhere(x, at, path):
+            if not read or (self.general and not sets) or self._defined_everywhere(x, at, path):
                 path.fact(kind, moved, (at,))
 
     def _defined_everywhere(self, x: str, at: Term, path: Path) -> bool:
