@@ -122,7 +122,8 @@ class Proposals:
         # What a line costs at most does not tell how far the answers moved.
         moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
-        base = replace(base, costs=next(self._costs(*(both[::-1] if moves else both))))
+        counted = self._costs(*(both[::-1] if moves else both))
+        base = replace(base, costs=next(counted))
         start = base
         for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):
             start = found.witness
@@ -137,6 +138,10 @@ class Proposals:
                 said = yield self._promised(other)
             if said.condition != "cost":
                 return
+        for costs in counted:
+            other_way = replace(base, costs=costs)
+            for found in found_lines(self.spec, other_way, self.effort, partial(self.hopeless, False)):
+                yield self._promised(found.witness)
 
     def _promised(self, witness: Witness) -> Witness:
         return with_promises(self.spec, witness, self.effort) if self.called else witness
