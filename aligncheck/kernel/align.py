@@ -438,7 +438,7 @@ class Aligner(Sets):
         are functions of what stays as it is, whether or not they are defined where nothing is drawn.
         """
         lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
-        sets = bool(self.looked_ahead) or any(isinstance(e, n.Gather) for e in lines)
+        sets = bool(path.late) or any(isinstance(e, n.Gather) for e in lines)
         at, fixed = self.kept(("everywhere",), lambda: self.index("at")), set[int]()
         for made in path.calls.values():  # lines can read here what single calls released: see `_records`
             fixed |= {symbol.get_id() for symbol in (made.length.decl(), made.tag, *made.fields.values())}
