@@ -69,7 +69,7 @@ def dearest_text(run: DearestRun) -> str:
         return f"this alignment proves nothing less: a run costs all of it, `{shown}`"
     if run.share > _NEARLY:
         short = f"{float(1 - run.share):.1g}"
-        return f"this alignment proves nothing less: a run costs all but {short} of it, `{shown}`"
+        return f"this alignment proves hardly less: a run costs all but {short} of it, `{shown}`"
     return f"the dearest run that was tried costs {float(run.share):.1%} of it, `{shown}`"
 
 

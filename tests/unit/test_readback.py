@@ -328,6 +328,10 @@ CHANGES = {
             "1 / eps": "1 / i",
         },
     ),
+    "a parameter that is described by a computation": (
+        ONE,
+        {'"eps", "eps", "real", where': '"eps", "eps", "real", vector=abs(1), where'},
+    ),
     "lengths that are computed": (
         SCALED,
         {'real_answers("q", q)': 'real_answers("q", q, entries=q.sort() or {})'},

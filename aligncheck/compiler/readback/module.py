@@ -383,8 +383,10 @@ class _Class:
             self.told["currency"] = ast.unparse(given["currency"])
         for each in self._tuple(given, "parameters"):
             name, keyword, sort, more = self._info("ParameterInfo", each, 3)
-            vector = "vector" in more and match("True", more["vector"]) is not None
-            if not set(more) <= {"vector", "where", "default"}:
+            vector = "vector" in more
+            if not set(more) <= {"vector", "where", "default"} or (
+                vector and match("True", more["vector"]) is None
+            ):
                 raise refuse(each, "a parameter is not described so")
             self.told.update((f"{part} of {name}", text(more[part])) for part in more.keys() - {"vector"})
             self.parameters.append((name, keyword, _SORTS[sort], vector, each.lineno))
