@@ -168,9 +168,7 @@ class Calling(Runner):
         """What stands for the callee's inputs; and whether it is apart, of which facts speak at i."""
         stmt, callee = actual.stmt, actual.callee
         given = {a.name: a.value for a in stmt.arguments}
-        of = [
-            (x, i) for i in callee.spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))
-        ]
+        of = [(x, i) for i in callee.spec.inputs for x in i.names]
         if sorted(name for name, _ in of) != sorted(a.name for a in stmt.arguments):
             raise Reject("form", stmt.span, f"`{stmt.mechanism}` takes other arguments")
         for name, item in of:

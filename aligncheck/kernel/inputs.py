@@ -64,7 +64,7 @@ class Inputs(Looping):
             return
         scope = self.scope(Mode.CLAUSE, path, item.where.span).of(run)
         if not isinstance(item, n.Parameter):
-            i, names = self.index("i"), item.names if isinstance(item, n.Queries) else (item.name,)
+            i, names = self.index("i"), item.names
             inside = both(*(both(i >= 0, i < self.lengths[x]) for x in names))
             if INDEX in names_in(item.where):
                 scope = scope.binding(INDEX, i, True).under(inside)

@@ -242,7 +242,7 @@ class Candidates:
 
     def _inputs(self) -> Iterator[str]:
         for item in self.spec.inputs:
-            yield from item.names if isinstance(item, n.Queries) else (item.name,)
+            yield from item.names
 
     # --- distances ----------------------------------------------------------------------------------------
 

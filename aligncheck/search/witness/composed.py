@@ -62,7 +62,7 @@ def _witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Wi
         yield _witness(spec, callees, squares=False, rho=None)
     if isinstance(spec.claim, n.Approximate):
         found = _Costs(spec, squares=True)
-        public = {x for i in spec.inputs for x in (i.names if isinstance(i, n.Queries) else (i.name,))}
+        public = {x for i in spec.inputs for x in i.names}
         bounds = [e for e in dict.fromkeys(found.whole()) if walk.names_in(e) <= public]
         slacks = list(_slacks(spec.claim.delta)) if n.Approximate in called else [None]
         for bound, slack in islice(product_of(bounds, slacks), MANY):

@@ -34,7 +34,7 @@ class Sorting:
         self.called = {u.name: u.contract.mechanism for u in spec.uses if u.contract is not None}
         self.calls: dict[str, dict[str, n.Sort]] = {}
         for item in spec.inputs:
-            for name in item.names if isinstance(item, n.Queries) else (item.name,):
+            for name in item.names:
                 self.sorts[name] = item.sort
         mixed = set[str]()
         changed = True
