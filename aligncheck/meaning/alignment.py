@@ -111,11 +111,17 @@ def called_pair(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) ->
     others = dict(on_d_prime.given)
     public = tuple((name, value) for name, value in on_d.given if name not in private)
     for name, value in public:
-        if value != others[name]:
+        if not _same_input(value, others[name]):
             text = f"`{name}` is {_input_text(value)} on D, {_input_text(others[name])} on D'"
             raise ScenarioError([f"`{on_d.mechanism}` is called where {text}"])
     data = tuple((name, value) for name, value in on_d.given if name in private)
     return Scenario(public, data, tuple((name, others[name]) for name, _ in data))
+
+
+def _same_input(one: Input, other: Input) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(exact.same, one, other))
+    return not isinstance(one, tuple) and not isinstance(other, tuple) and exact.same(one, other)
 
 
 def _not_covered(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) -> str | None:
@@ -290,6 +296,7 @@ class Alignment:
             if isinstance(statement, nodes.Assign) and statement.name in gathered
         }
         self._functions = scenario.applied(mechanism)
+        self._function_values = scenario.functions
         self._machine = Machine(
             mechanism,
             self._inputs_prime,
@@ -372,7 +379,12 @@ class Alignment:
         if walk.has_densities(callee.body):
             records = execute(site, noise, self._limit)
         else:
-            pair = replace(called_pair(on_d, site, callee), noise=noise.noise, calls=noise.calls)
+            pair = replace(
+                called_pair(on_d, site, callee),
+                noise=noise.noise,
+                calls=noise.calls,
+                functions=self._function_values,
+            )
             ones, machine = _run_of_legal(callee, pair, self._limit)
             records = released(site, Alignment(callee, pair, ones, machine, self._limit).run())
         if records != on_d.returned.records:

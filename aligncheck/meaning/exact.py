@@ -195,6 +195,12 @@ def floor(a: Number) -> Fraction:
     raise Undecided(f"the integer part of {a} was not settled")
 
 
+def rational_above(a: Number) -> Fraction:
+    """A rational number that is at least this one, and less than 2^-64 away."""
+    fine = Fraction(1 << 64)
+    return a if isinstance(a, Fraction) else (floor(multiply(a, fine)) + 1) / fine
+
+
 def absolute(a: Number) -> Number:
     """|a|."""
     return negative(a) if sign(a) < 0 else a

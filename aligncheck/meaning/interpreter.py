@@ -699,13 +699,16 @@ def no_densities(draw: ByDensity, scope: RunScope) -> NoReturn:
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call that is about to happen: execution `number` of the call that gives `name` its records."""
+    """A call that is about to happen: execution `number` of the call that gives `name` its records.
+    `functions` are the caller's, which declares those that are applied in what it calls.
+    """
 
     name: str
     number: int
     contract: Contract
     given: Inputs
     span: Span
+    functions: Mapping[str, Function] = field(compare=False, repr=False)
 
     @property
     def key(self) -> CallKey:
@@ -898,7 +901,7 @@ class Machine:
         spent = number_of(asked, RunScope(dict(given), self.scope.tally))
         number = self._called.get(statement.name, 0)
         self._called[statement.name] = number + 1
-        site = CallSite(statement.name, number, contract, given, statement.span)
+        site = CallSite(statement.name, number, contract, given, statement.span, self.scope.functions)
         rounds: tuple[Value, ...] = ()
         dropped: list[Returned] = []
         if statement.rounds is not None:
@@ -962,7 +965,7 @@ class Machine:
                 dict(site.given),
                 self._noise_source,
                 self._limit,
-                functions=self.scope.functions,
+                functions=site.functions,
                 densities=self._densities,
                 goes_on=self._goes_on,
             ).run(),

@@ -127,6 +127,7 @@ def execute(
         lambda draw: listed.get(draw.key, ZERO),
         limit,
         call_source=inner or call_source(noise.calls, limit),
+        functions=site.functions,
         densities=_drawn(value for _, value in noise.drawn),
     ).run()
     if impossible := impossible_noise(done):

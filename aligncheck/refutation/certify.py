@@ -96,12 +96,12 @@ def exceeds(on_d: Ball, on_d_prime: Ball, claim: Granted) -> bool:
             level = level_of(on_d, on_d_prime, claim)
         except Undecided:
             return False
-        return level is None or level > _above(claim.amount)
-    left = on_d.lower - _above(claim.delta)
+        return level is None or level > exact.rational_above(claim.amount)
+    left = on_d.lower - exact.rational_above(claim.delta)
     if on_d_prime.is_zero:
         return left > 0
     with flint.ctx.workprec(256):
-        factor = _ball(_above(claim.amount)).exp()
+        factor = _ball(exact.rational_above(claim.amount)).exp()
         return bool(_ball(left) > factor * _ball(on_d_prime.upper))
 
 
@@ -113,7 +113,7 @@ def level_of(on_d: Ball, on_d_prime: Ball, claim: Granted) -> Fraction | None:
     """
     import flint
 
-    left = on_d.lower - _above(claim.delta)
+    left = on_d.lower - exact.rational_above(claim.delta)
     if not left > 0:
         raise Undecided("the event may be impossible, or no likelier than δ")
     if on_d_prime.is_zero:
@@ -146,13 +146,6 @@ def _divergence(p: Fraction, q: Fraction) -> Any:
 
 def _log(value: Fraction) -> float:
     return float(_ball(value).log())
-
-
-def _above(number: Number) -> Fraction:
-    """A rational number that is at least this one."""
-    if isinstance(number, Fraction):
-        return number
-    return Fraction(exact.floor(exact.multiply(number, Fraction(_FINE))) + 1, _FINE)
 
 
 def _ball(value: Fraction) -> Any:

@@ -228,8 +228,8 @@ class Execution:
             raise NotComputable("a way through the program takes too many steps")
 
     def _evaluation(self, state: PartialPath) -> Evaluation:
-        top = state.frame.mechanism is self._mechanism
-        return Evaluation(state, self._functions if top else {}, lambda: self._step(state))
+        # What is called applies the functions that its caller declares, too: `Machine` does the same.
+        return Evaluation(state, self._functions, lambda: self._step(state))
 
     def _statement(self, state: PartialPath, statement: nodes.Stmt, after: _Todo) -> None:
         match statement:

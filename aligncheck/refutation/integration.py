@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
 
 from flint import arb, ctx, fmpq
 
+from aligncheck.effort import OutOfTime
 from aligncheck.meaning import exact
 from aligncheck.refutation.elimination import Elimination, Form, Tangled
 from aligncheck.refutation.enclosure import Ball, NotComputable
@@ -29,8 +31,7 @@ def enclosed(ways: list[SymbolicPath], precision: int, check: Callable[[], None]
     """
     bits = precision
     while True:
-        with ctx.workprec(bits):
-            integration = _kept(bits, check)
+        with ctx.workprec(bits), _kept(bits, check) as integration:
             total: Any = None
             for way in ways:
                 found = integration.probability(way)
@@ -46,15 +47,22 @@ def enclosed(ways: list[SymbolicPath], precision: int, check: Callable[[], None]
 _KEPT: dict[int, Integration] = {}
 
 
-def _kept(bits: int, check: Callable[[], None]) -> Integration:
+@contextmanager
+def _kept(bits: int, check: Callable[[], None]) -> Iterator[Integration]:
     """The integration at a precision that earlier questions have left: a search asks about the same densities
-    again and again. It starts afresh before it grows large.
+    again and again. It starts afresh before it grows large, and after a question that was broken off from
+    outside (by an alarm, or by hand), since that may have been anywhere in its tables.
     """
-    found = _KEPT.get(bits)
+    found = _KEPT.pop(bits, None)
     if found is None or found.is_large:
-        found = _KEPT[bits] = Integration(check)
+        found = Integration(check)
     found.check = check
-    return found
+    try:
+        yield found
+    except (NotComputable, OutOfTime, exact.Undecided, exact.Undefined):
+        _KEPT[bits] = found
+        raise
+    _KEPT[bits] = found
 
 
 def forget() -> None:

@@ -97,10 +97,11 @@ class Calculus:
                     found = number
                     break
             else:
+                ball, order = self.number(value), sign(value)  # either may raise, or be broken off
                 found = len(self._values)
                 self._values.append(value)
-                self._balls.append(self.number(value))
-                self._signs.append(_sign(value))
+                self._balls.append(ball)
+                self._signs.append(order)
             self._known[key] = found
         return found
 
@@ -683,7 +684,3 @@ def _equal(one: Real, other: Real) -> bool:
         return sign(one - other) == 0
     except Dependent:
         return False  # different as functions of the parameter
-
-
-def _sign(value: Real) -> int:
-    return sign(value)

@@ -20,7 +20,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
 from aligncheck.language.unparse import private_as, unparse_claim
 from aligncheck.meaning import exact
-from aligncheck.meaning.exact import Number, decimal
+from aligncheck.meaning.exact import ZERO, Number, decimal
 from aligncheck.meaning.interpreter import value_text, variable_text
 from aligncheck.meaning.replay import side_by_side
 from aligncheck.meaning.scenario import Scenario
@@ -130,7 +130,7 @@ def violation_facts(violation: Violation) -> Iterator[tuple[str, str]]:
     if violation.family:
         yield (
             "certified",
-            ", ".join(f"{member.what}: {decimal(member.level, 4)}" for member in violation.family),
+            ", ".join(f"{member.what}: {_down(member.level, 4)}" for member in violation.family),
         )
     yield "how far", _HOW_FAR[violation.kind]
 
@@ -147,8 +147,14 @@ def _ratio(violation: Violation) -> Iterator[tuple[str, str]]:
     if less:
         yield "δ", f"{decimal(violation.delta, _DIGITS)}, of which the first probability has more"
     name = "ratio without δ" if less else "ratio"
-    shown = "unbounded" if violation.level is None else f"at least {_exp_text(violation.level)}"
+    shown = "unbounded" if violation.level is None else f"at least {_down(_least_ratio(violation))}"
     yield name, f"{shown}, where {factor}"
+
+
+def _least_ratio(violation: Violation) -> Fraction:
+    """At most (P - δ)/P'."""
+    less = exact.rational_above(violation.delta or ZERO)
+    return (violation.on_d.lower - less) / violation.on_d_prime.upper
 
 
 def _violated(violation: Violation) -> str:
@@ -158,7 +164,7 @@ def _violated(violation: Violation) -> str:
         return f"every {sign}, however large{beside}"
     times = ""
     if isinstance(violation.claim, Fraction) and violation.claim > 0:
-        times = f" ({decimal(violation.level / violation.claim, 4)} times the claim)"
+        times = f" ({_down(violation.level / violation.claim, 4)} times the claim)"
     return f"every {sign} up to {_down(violation.level)}{beside}{times}"
 
 

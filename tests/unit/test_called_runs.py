@@ -11,16 +11,19 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from small_specs import checked as checked_file
 
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
-from aligncheck.meaning.interpreter import Invoked, StepLimit, run
+from aligncheck.meaning.interpreter import Inputs, Invoked, StepLimit, run
 from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import CallNoise, Scenario, ScenarioError, check_scenario, numbers_of
 from aligncheck.pipeline import Options, verify_file, verify_source
+from aligncheck.refutation.events import CompleteOutput, RecordPattern
+from aligncheck.refutation.probability import probability
 from aligncheck.verdict import AlignmentFails, Unknown, Verdict, Verified
 
 F = Fraction
@@ -294,3 +297,38 @@ def test_a_public_function_gives_one_value_of_its_sort(tmp_path: Path) -> None:
     assert check_scenario(mechanism, halves) == ["`next(...)` holds 1/2, which is no integer"]
     twice = Scenario((), (), (), functions=(("next", (F(1),), F(2)), ("next", (F(1),), F(3))))
     assert check_scenario(mechanism, twice) == ["`next` has two values for the same arguments"]
+
+
+# --- public functions ---------------------------------------------------------------------------------------
+
+FUNCTION = (
+    "fun f(int) : real\ninput\n  x : query, sensitivity 1\n  eps : real where eps > 0\nprivacy eps\nprogram\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "output"),
+    [
+        ("  if x > 0:\n    a = inner(x = x, eps = eps)\n  emit done\n", ()),
+        ("  a = inner(x = x, eps = eps)\n  emit done(v = a.v)\n", (("v", F(10)),)),
+    ],
+)
+def test_a_callee_applies_the_functions_of_its_caller(
+    tmp_path: Path, body: str, output: tuple[tuple[str, Fraction], ...]
+) -> None:
+    draws = "  eta ~ Lap(1/eps)\n  emit r(v = x + eta + f(1))\nalign\n  eta += x - x'\n"
+    inner = f"mechanism inner\n{FUNCTION}{draws}"
+    (tmp_path / "inner.dp").write_text(inner)
+    path = tmp_path / "outer.dp"
+    path.write_text(f'mechanism outer\nuse inner from "inner.dp"\n{FUNCTION}{body}')
+    mechanism = checked_file(path)
+    parameters: Inputs = (("eps", F(1)),)
+    data: Inputs = (("x", F(1)),)
+    surely = CompleteOutput((RecordPattern("done"),))
+    found = probability(mechanism, dict((*parameters, *data)), surely)
+    assert found.lower <= 1 <= found.upper
+    pair = Scenario(parameters, data, data, functions=(("f", (F(1),), F(9)),))
+    done = replay(mechanism, pair)
+    assert done.run_d.output == done.run_d_prime.output
+    assert done.run_d.output[0].fields == output
+    assert not isinstance(verify_file(str(path), Options(timeout=20)).verdict, AlignmentFails)

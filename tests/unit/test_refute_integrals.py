@@ -13,8 +13,11 @@ import sympy
 from flint import fmpq
 from small_specs import mechanism
 
+from aligncheck.meaning.interpreter import Input
+from aligncheck.refutation import integration
 from aligncheck.refutation.cells import Cells
 from aligncheck.refutation.events import Between, CompleteOutput, RecordPattern
+from aligncheck.refutation.execution import Execution
 from aligncheck.refutation.formula import formula
 from aligncheck.refutation.piecewise import Calculus, indicator
 from aligncheck.refutation.profiles import profiles
@@ -98,3 +101,20 @@ def test_a_probability_as_a_function_of_eps(program: str, low: int, expected: st
     assert found is not None
     eps = next(iter(found.free_symbols))
     assert sympy.simplify(found - sympy.sympify(expected).subs(sympy.Symbol("eps"), eps)) == 0
+
+
+def test_tables_of_a_question_that_was_broken_off_are_not_used_again() -> None:
+    inputs: dict[str, Input] = {"q": (Fraction(0), Fraction(1)), "k": Fraction(1), "eps": Fraction(1)}
+    event = CompleteOutput((RecordPattern("x", (("v", Between(Fraction(1), None)),)),))
+    program = mechanism("eta ~ Lap(1/eps)\nnu ~ Lap(2/eps)\nemit x(v = max(eta, nu))")
+    ways = list(Execution(program, inputs, event, None, nothing).ways())
+
+    def broken_off() -> None:
+        raise KeyboardInterrupt
+
+    whole = integration.enclosed(ways, 64, nothing)
+    assert 64 in integration._KEPT
+    with pytest.raises(KeyboardInterrupt):
+        integration.enclosed(ways, 64, broken_off)
+    assert 64 not in integration._KEPT
+    assert integration.enclosed(ways, 64, nothing) == whole

@@ -35,6 +35,22 @@ def mass(rate: float, k: int) -> float:
     return math.exp(-rate * abs(k)) * (1 - math.exp(-rate)) / (1 + math.exp(-rate))
 
 
+def test_a_rate_that_was_broken_off_changes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken_off(value: Any) -> Any:
+        raise KeyboardInterrupt
+
+    calculus, root = Calculus(), apply("sqrt", fmpq(2))
+    for place in ("to_ball", "sign"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"aligncheck.refutation.piecewise.{place}", broken_off)
+            with pytest.raises(KeyboardInterrupt):
+                calculus.rate(fmpq(5))
+    rate = calculus.rate(-root)
+    assert calculus.value(rate) == -root
+    assert calculus.sign(rate) == -1
+    assert float(calculus.exp(rate, fmpq(1))) == pytest.approx(math.exp(-math.sqrt(2)))
+
+
 @pytest.mark.parametrize("continuous", [True, False])
 def test_densities_have_total_one(continuous: bool) -> None:
     assert K.total(laplace(fmpq(2, 3), continuous)).contains(1)

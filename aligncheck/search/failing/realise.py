@@ -156,7 +156,12 @@ def _drawn(site: CallSite, records: tuple[Wish, ...], effort: Effort) -> CallNoi
         values: list[tuple[str, Number]] = []
         source = partial(_chosen, script, taken, values, held)
         done = Machine(
-            site.contract.mechanism, dict(site.given), lambda _: ZERO, STEP_LIMIT, densities=source
+            site.contract.mechanism,
+            dict(site.given),
+            lambda _: ZERO,
+            STEP_LIMIT,
+            functions=site.functions,
+            densities=source,
         ).run()
         if _granted(done.output, records):
             return CallNoise(drawn=tuple(values))
