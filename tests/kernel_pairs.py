@@ -314,11 +314,16 @@ def _in_parts(*lines: str, adjacency: str = "one", z: str = "queries") -> str:
 
 
 _BIT = "  y : int query, adjacency any, range [0, 1]\n"
+_FROM_0_TO_1 = "  y : query, adjacency any, range [0, 1]\n"
+_RARE = "  f : real where 0 < f and f < 1/2\n"
 
 
-def _coin(chance: str, released: str = "c", claim: str = "eps", align: str = "") -> str:
+def _coin(
+    chance: str, released: str = "c", claim: str = "eps", align: str = "", more: str = "", y: str = _BIT
+) -> str:
     """A coin beside a private bit `y`, and what is released of them."""
-    return spec(f"c ~ Bernoulli({chance})", f"emit done(v = {released})", claim=claim, align=align, more=_BIT)
+    lines = (f"c ~ Bernoulli({chance})", f"emit done(v = {released})")
+    return spec(*lines, claim=claim, align=align, more=y + more)
 
 
 EACH = Witness((loop(early="$records == j"),), length=expression("k"))
@@ -4418,6 +4423,36 @@ PAIRS: tuple[Pair, ...] = (
             claim="max(abs(ln(3/2)), abs(2*ln(2) - ln(3)) + eps)",
             more=_BIT,
         ),
+        "cost",
+    ),
+    Pair(
+        "a_chance_that_rises_with_an_answer",
+        _coin("(1 + y*(exp(eps) - 1))/(1 + exp(eps))", claim="{1|9/10}*eps", y=_FROM_0_TO_1),
+        "cost",
+    ),
+    Pair(
+        "a_chance_that_falls_with_an_answer",
+        _coin("(exp(eps) - y*(exp(eps) - 1))/(1 + exp(eps))", claim="{1|9/10}*eps", y=_FROM_0_TO_1),
+        "cost",
+    ),
+    Pair(
+        "a_power_beside_a_chance",
+        _coin("(1 + y*({1|9}*exp(eps) - 1))/(1 + {1|9}*exp(eps))", y=_FROM_0_TO_1),
+        "cost",
+    ),
+    Pair(
+        "a_power_of_another_number",
+        _coin("(1 + y*(exp({1|2}*eps) - 1))/(1 + exp({1|2}*eps))", y=_FROM_0_TO_1),
+        "cost",
+    ),
+    Pair(
+        "a_number_times_a_sum",
+        _coin("(2 - f)/2 if y == 1 else f/2", claim="ln((1 - f/2)/{(f/2)|f})", more=_RARE),
+        "cost",
+    ),
+    Pair(
+        "a_sum_and_a_number_times_it",
+        _coin("1 - f/2 if y == 1 else f/2", claim="ln((2 - f)/{f|(4/3*f)})", more=_RARE),
         "cost",
     ),
     Pair(

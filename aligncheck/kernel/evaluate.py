@@ -434,22 +434,18 @@ class Evaluator(World):
                 return z3.Sum(*map(self.log, parts))
             case z3.Z3_OP_DIV:
                 return self.log(parts[0]) - self.log(parts[1])
-            case z3.Z3_OP_ANUM if x.as_fraction() == 1:
+            case z3.Z3_OP_ADD | z3.Z3_OP_SUB:  # a number times a sum, the first coefficient of which is 1
+                x = z3.simplify(x, som=True, sort_sums=True)
+                if not z3.is_add(x):
+                    return self.log(x)
+                c = next((f.term for f in factors((x.arg(0), 1))[0] if z3.is_rational_value(f.term)), None)
+                if c is not None:
+                    return self.log(c) + self.rules[LN](z3.simplify(x / c, som=True, sort_sums=True))
+            case z3.Z3_OP_ANUM if abs(x.as_fraction()) == 1:
                 return self.symbols.none
             case z3.Z3_OP_ANUM if x.denominator_as_long() > 1:
-                ratio = x.as_fraction().as_integer_ratio()
-                above, below = (self.log(x.ctx.rational(i)) for i in ratio)
-                return above - below
+                return sub(*(self.log(x.ctx.rational(i)) for i in x.as_fraction().as_integer_ratio()))
         return x.arg(0) if x.decl().eq(self.rules[EXP]) else self.rules[LN](x)
-
-    def log_rest(self, p: Term) -> Term:
-        """ln |1 - p|, where p is not 1: of a quotient a/b it is that of (b - a)/b."""
-        if z3.is_app_of(p, z3.Z3_OP_ITE):
-            return z3.If(p.arg(0), self.log_rest(p.arg(1)), self.log_rest(p.arg(2)))
-        sides = ([f.term for f in each.elements()] for each in factors((p, 1)))
-        above, below = (z3.Product(p.ctx.rational(1), *each) for each in sides)
-        below = z3.simplify(below)
-        return self.log(z3.simplify(below - above)) - self.log(below)
 
     def square(self, term: Term) -> Term:
         """The square of a number that is defined, factor by factor; of a root, what that is the root of."""
@@ -498,6 +494,15 @@ def divided(x: Term, y: Term) -> Term:
     open, it does.
     """
     return x * quotient((y, -1), cancelled=False)
+
+
+def rest(p: Term) -> Term:
+    """1 - p, where p is defined: of a quotient a/b it is (b - a)/b."""
+    if z3.is_app_of(p, z3.Z3_OP_ITE):
+        return z3.If(p.arg(0), rest(p.arg(1)), rest(p.arg(2)))
+    sides = ([f.term for f in each.elements()] for each in factors((p, 1)))
+    above, below = (z3.Product(p.ctx.rational(1), *each) for each in sides)
+    return divided(below - above, below)
 
 
 def quotient(*powers: tuple[Term, int], cancelled: bool = True) -> Term:

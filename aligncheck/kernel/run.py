@@ -16,10 +16,10 @@ import z3
 from aligncheck.kernel.align import Rate
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.choosing import Choosing
-from aligncheck.kernel.evaluate import EXP, divided
+from aligncheck.kernel.evaluate import EXP, divided, rest
 from aligncheck.kernel.logic import Kind
 from aligncheck.kernel.state import Mode, Path, Scope
-from aligncheck.kernel.terms import Term, absolute, both, either, real, same
+from aligncheck.kernel.terms import Term, absolute, both, either, implies, real, same, subterms
 from aligncheck.kernel.witness import RECORDS, own
 from aligncheck.language.families import Family, Lattice, Moves, Slope
 from aligncheck.language.syntax import nodes as n
@@ -226,7 +226,7 @@ class Runner(Choosing):
             cost = self._climbed(stmt, shift, rate, path)
         else:
             pay = (stmt, at, moves, rate, path)
-            cost = self._tossed(stmt, one, image, rate) if stmt.family.coin else self.charged(*pay)
+            cost = self._tossed(stmt, one, image, rate, path) if stmt.family.coin else self.charged(*pay)
         path.ghosts["alignment_cost"] = path.ghosts["alignment_cost"] + cost
         path.ghosts[own("least", x)] = z3.If(either(least == upto, at < least), at, least)
         path.ghosts[own("drawn", x)] = z3.If(at >= upto, at + 1, upto)
@@ -293,17 +293,23 @@ class Runner(Choosing):
         cost = self.square(eps) / 2 if self.concentrated else eps
         return z3.If(shift == 0, self.symbols.none, cost)
 
-    def _tossed(self, stmt: n.Sample, one: Term, image: Term, chances: Rate) -> Term:
+    def _tossed(self, stmt: n.Sample, one: Term, image: Term, chances: Rate, path: Path) -> Term:
         """What a coin costs: ln f(b; p)/f(b'; p') for the b' that b becomes and the p' of D', exactly, where
         f(1; p) is p and f(0; p) is 1 - p. So p may be private (but `averaged`), and is to be between 0 and 1.
+
+        It is at most y where f(b; p) <= exp(y) f(b'; p'), since a logarithm rises: this is stated of each
+        exp(y) in p (Duchi, Jordan, Wainwright, FOCS 2013, whose coin has a chance that rises with an answer).
         """
         p, other = chances
         if same(p, other) and same(one, z3.simplify(image)):
             return self.symbols.none
         self.counted(stmt.name, stmt.span, None)
         sides = ((one, p), (image, other))
-        before, after = (z3.If(b == 1, self.log(c), self.log_rest(c)) for b, c in sides)
-        return before - after
+        before, after = (z3.If(b == 1, c, rest(c)) for b, c in sides)
+        cost = self.log(before) - self.log(after)
+        for e in (t.term for t in subterms(p) if t.term.decl().eq(self.rules[EXP])):
+            path.fact(Kind.PRIME, implies(before <= e * after, cost <= e.arg(0)))
+        return cost
 
 
 def _in_support(family: Family, value: Term) -> Term:

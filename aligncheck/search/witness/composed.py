@@ -113,7 +113,8 @@ def _rounds(over: n.OverQueries | n.OverRange) -> n.Expr:
 
 def _coins(spec: n.Mechanism) -> Iterator[tuple[n.Expr, n.Expr]]:
     """What a coin may cost, where on D it has the chance of one arm and on D' that of the other, and the
-    other way round: all that is claimed; by the chances of both sides.
+    other way round: all that is claimed; by the chances of both sides; or what a power of e in its chance
+    bounds.
     """
     claimed = spec.claim.epsilon if isinstance(spec.claim, n.Pure) else ZERO
     yield claimed, claimed
@@ -126,6 +127,9 @@ def _coins(spec: n.Mechanism) -> Iterator[tuple[n.Expr, n.Expr]]:
         )
         yield up, down
         yield n.Unary("-", down), n.Unary("-", up)
+    powers = (e for p in chances for e in walk.subexpressions(p) if isinstance(e, n.Call))
+    for power in dict.fromkeys(e.args[0] for e in powers if e.function == "exp"):
+        yield power, power
 
 
 def _chances(spec: n.Mechanism) -> dict[n.Sample, n.Expr]:
