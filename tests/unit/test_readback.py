@@ -443,6 +443,21 @@ def test_a_stream_reads_answers_as_a_run_does(name: str) -> None:
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
+def test_a_stream_has_a_claim_in_epsilon_alone() -> None:
+    """Under one in ρ its queries might be chosen by what is released, which the proof does not cover."""
+    pure, averaged = (
+        Source("s.dp", LISTS.replace("privacy 2*eps", claim)) for claim in ("privacy eps", "privacy eps zcdp")
+    )
+    code = emit_python(as_if_verified(check(pure, parse(pure))), RunMode.LATTICE)
+    code = code.replace('claim="eps",', 'claim="eps",\n        currency=Currency.RHO,')
+    code = code.replace("    Budget,\n", "    Budget,\n    Currency,\n")
+    spec = check(averaged, parse(averaged))
+    form = form_of(spec, averaged, RunMode.LATTICE).mechanism
+    program_runs(emit_python(as_if_verified(spec), RunMode.LATTICE), spec, form, RunMode.LATTICE)
+    with pytest.raises(ReadError, match="in ε alone"):
+        program_runs(code, spec, form, RunMode.LATTICE)
+
+
 def test_an_irrational_sensitivity_is_read_back() -> None:
     source = Source(
         "s.dp", ONE.replace("sensitivity 1", "sensitivity sqrt(2)").replace("Lap(1", "Lap(sqrt(2)")

@@ -142,6 +142,8 @@ def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
     ]
     if len(lists) != 1 or len(loops) != 1:
         raise ReadError(line, "a stream has one loop over one list of answers")
+    if not isinstance(tree.claim, nodes.Pure):  # which averages over outputs, and over queries they lead to
+        raise ReadError(line, "a stream's claim is in ε alone")
     (loop,), (name,) = loops, lists
     place = next(i for i, s in enumerate(tree.body) if s is loop)
     before, each, after = (_Count.of(b) for b in (tree.body[:place], loop.body, tree.body[place + 1 :]))
