@@ -40,7 +40,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.language.syntax.walk import shifts_in, statements_in
 from aligncheck.search.witness.found import without
-from aligncheck.search.witness.sorting import Sorting
+from aligncheck.search.witness.sorting import kernel_sorts
 from aligncheck.search.witness.witness_json import expression, written
 from aligncheck.verdict import Verified
 
@@ -86,7 +86,7 @@ class Liar:
         emits = {s.tag for s in statements if isinstance(s, n.Emit)}
         lists = [x for i in self.spec.inputs for x in _lists(i)]
         single = [x for i in self.spec.inputs for x in _single(i)]
-        sorts = Sorting(self.spec).sorts
+        sorts = kernel_sorts(self.spec)
         self.counts = ["0", "1", "2", "i", "$records", *(f"$drawn_{x}" for x in noise)]
         self.counts += [f"$count_{tag}" for tag in emits] + [f"len({q})" for q in lists]
         self.numbers = ["0", "1", "alignment_cost", *single, *(f"{x}'" for x in single)]

@@ -28,7 +28,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.number_terms import NumberContext
-from aligncheck.search.witness.sorting import Sorting, with_sorts
+from aligncheck.search.witness.sorting import kernel_sorts, with_sorts
 from aligncheck.search.witness.witness_json import expression
 
 HERE = Span(0, 0)
@@ -322,7 +322,7 @@ def test_declarations_without_sense_are_refused(clauses: str) -> None:
 
 def test_sorts_are_the_least_that_all_assignments_allow() -> None:
     program = "s = 1\nt = 1\nt = 1/2\nu = s % 2\nw = s == t\neta ~ Lap(1/eps)\nemit a(x = eta, n = u)"
-    sorts = Sorting(mechanism(program)).sorts
+    sorts = kernel_sorts(mechanism(program))
     real_, whole, truth = n.Sort.REAL, n.Sort.INT, n.Sort.BOOL
     wanted = {"s": whole, "t": real_, "u": whole, "w": truth, "eta": real_}
     assert {name: sorts[name] for name in wanted} == wanted
