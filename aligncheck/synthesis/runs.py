@@ -7,30 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from fractions import Fraction
 from itertools import islice
 from random import Random
 
-from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import statements_in
-from aligncheck.meaning import exact
 from aligncheck.meaning.alignment import run_on_d
-from aligncheck.meaning.exact import Undecided, Undefined, Value
-from aligncheck.meaning.interpreter import (
-    Draw,
-    Finished,
-    Inputs,
-    Machine,
-    NoiseKey,
-    Run,
-    RunScope,
-    Stopped,
-    number_of,
-)
+from aligncheck.meaning.exact import Undecided, Undefined
+from aligncheck.meaning.interpreter import Draw, Finished, Machine, Run, Stopped
 from aligncheck.meaning.replay import Replay, replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError
-from aligncheck.refutation import databases
+from aligncheck.search.failing.counterexamples import INTEGERS, groundings, lists_of
+from aligncheck.search.failing.sample import scenarios
 
 SIZE = 150
 """So many pairs are kept."""
@@ -40,9 +27,6 @@ _IN_VAIN = 20
 _LENGTHS = (2, 1, 3)
 _CHOICES = 6
 _STEPS = 2_000
-_LEVELS = (0, 0, 1, -1, 2, -2)
-_NEAR = (0, 0, 1, -1, 2, -2)
-_FAR = (0, 1, -1, 3, -3, 64, -64)
 
 NO_RUN = (ScenarioError, Undecided, Undefined, Stopped, RecursionError, ZeroDivisionError)
 """What a run may raise that has no value."""
@@ -117,98 +101,10 @@ def pairs(mechanism: n.Mechanism) -> Iterator[StoredPair]:
 
 def _scenarios(mechanism: n.Mechanism, chance: Random) -> Iterator[Scenario]:
     starts = [
-        (length, start)
-        for length in _LENGTHS
-        for parameters in databases.parameter_choices(mechanism, length, {})[:_CHOICES]
-        for start in databases.starting_databases(mechanism, length, parameters)[:1]
+        (parameters, lengths)
+        for lengths in (dict.fromkeys(lists_of(mechanism), length) for length in _LENGTHS)
+        for parameters in islice(groundings(mechanism, lengths, INTEGERS), _CHOICES)
     ]
     while starts:
-        length, start = chance.choice(starts)
-        yield _varied(mechanism, start, length, chance)
-
-
-def _varied(mechanism: n.Mechanism, start: Scenario, length: int, chance: Random) -> Scenario:
-    """A pair around a database: other answers where these are legal, a neighbour, noise."""
-    spots = databases.spots_of(mechanism, start.data)
-    steps = {(spot.name, spot.index): databases.step_at(spot, start.parameters) for spot in spots}
-    data = start.data
-    for spot in spots:
-        step = steps[spot.name, spot.index]
-        data = databases.with_answer(data, spot, _answer(spot, start.parameters, step, chance, data))
-    pair = Scenario(start.parameters, data, data)
-    if not databases.legal(mechanism, pair):
-        pair = start
-    signs = _signs(spots, chance)
-    moves = {
-        key: sign * step for (key, step), sign in zip(steps.items(), signs, strict=True) if sign and step
-    }
-    other = databases.moved(pair, moves)
-    if any(spot.group.same_index or spot.group.same_direction for spot in spots):
-        other = chance.choice(databases.neighbours(mechanism, pair) or [pair])
-    unit = max(steps.values(), default=Fraction(1)) or Fraction(1)
-    noise = tuple(_noise(mechanism, start.parameters, unit, length, chance))
-    return Scenario(pair.parameters, other.data, other.data_prime, noise)
-
-
-def _answer(spot: databases.Spot, parameters: Inputs, step: Fraction, chance: Random, data: Inputs) -> Value:
-    if spot.group.adjacency.free and spot.group.range is not None:
-        ends = [number_of(end, RunScope(dict(parameters))) for end in spot.group.range]
-        return chance.choice(ends)
-    held = dict(data)[spot.name]
-    value = held[spot.index] if isinstance(held, tuple) and spot.index is not None else held
-    if isinstance(value, tuple | bool):
-        return Fraction(0)
-    return exact.add(value, (step or Fraction(1)) * chance.choice(_LEVELS))
-
-
-def _signs(spots: list[databases.Spot], chance: Random) -> list[int]:
-    """Which answers go up and down, as the adjacency of their group allows."""
-    found: list[int] = []
-    for group in dict.fromkeys(spot.group for spot in spots):
-        count = sum(spot.group is group or spot.group == group for spot in spots)
-        few = 1 if group.adjacency.together else len(group.adjacency.ways)
-        style = chance.choice(((1,), (-1,), (1, -1), (0, 1), (0, -1), (0, 1, -1)))
-        signs = [chance.choice(style) for _ in range(count)]
-        if few:
-            ways = [way.sign or chance.choice((1, -1)) for way in group.adjacency.ways] or [
-                chance.choice((1, -1))
-            ]
-            places = chance.sample(range(count), min(count, len(ways)))
-            signs = [0] * count
-            for place, sign in zip(places, ways, strict=False):
-                signs[place] = sign
-        elif group.adjacency.one_way:
-            up = chance.choice((1, -1))
-            signs = [up * abs(sign) for sign in signs]
-        found += signs
-    return found
-
-
-def _noise(
-    mechanism: n.Mechanism, parameters: Inputs, unit: Fraction, length: int, chance: Random
-) -> Iterator[tuple[NoiseKey, Value]]:
-    seen: set[str] = set()
-    for s in statements_in(mechanism.body):
-        if not isinstance(s, n.Sample) or s.name in seen:
-            continue
-        seen.add(s.name)
-        grain = _grain(s, parameters)
-        for index in (None,) if s.index is None else range(length + 2):
-            size = unit * chance.choice(_FAR if chance.random() < 0.3 else _NEAR)
-            value = size if grain is None else Fraction(round(size / grain)) * grain
-            value = abs(value) if s.family.one_sided else value
-            yield (s.name, index), (value % 2 if s.family.coin else value)
-
-
-def _grain(s: n.Sample, parameters: Inputs) -> Fraction | None:
-    match s.family.row.lattice:
-        case Lattice.NONE:
-            return None
-        case Lattice.WHOLE:
-            return Fraction(1)
-        case Lattice.STEP:
-            try:
-                step = number_of(s.args[1], RunScope(dict(parameters)))
-            except NO_RUN:
-                return Fraction(1)
-            return step if isinstance(step, Fraction) and step > 0 else Fraction(1)
+        parameters, lengths = chance.choice(starts)
+        yield next(scenarios(mechanism, parameters, lengths, chance, far=True))

@@ -6,7 +6,7 @@ what it violates, is for `replay` to say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -24,15 +24,23 @@ from aligncheck.meaning.exact import Undecided, Value
 from aligncheck.meaning.scenario import CallNoise, Scenario
 
 _VALUES = (0, 0, 1, -1, 2, -2)
+_FAR = (0, 1, -1, 3, -3, 64, -64)
+"""Noise of which some is far out."""
 _TRIES = 8
 _SIZES = (Fraction(1), Fraction(2), Fraction(4))
 """Of draws: what is easy to read."""
 
 
 def scenarios(
-    mechanism: nodes.Mechanism, parameters: Mapping[str, Ground], lengths: Mapping[str, int], random: Random
+    mechanism: nodes.Mechanism,
+    parameters: Mapping[str, Ground],
+    lengths: Mapping[str, int],
+    random: Random,
+    far: bool = False,
 ) -> Iterator[Scenario]:
-    """Without end: small answers that move by as much as they may, small noise. Not all are legal pairs."""
+    """Without end: small answers that move by as much as they may, small noise (or, if `far`, some that is
+    not). Not all are legal pairs.
+    """
     while True:
         public: dict[str, interpreter.Input] = {}
         data: dict[str, interpreter.Input] = {}
@@ -56,7 +64,8 @@ def scenarios(
                 data |= left
                 prime |= right
         length = max(lengths.values(), default=0)
-        noise, calls = _noise(mechanism, public, length, random), _calls(mechanism, public, length, random)
+        noise = _noise(mechanism, public, length, random, (*_VALUES, *_FAR) if far else _VALUES)
+        calls = _calls(mechanism, public, length, random)
         yield Scenario(tuple(public.items()), tuple(data.items()), tuple(prime.items()), noise, calls)
 
 
@@ -238,14 +247,18 @@ def _public(item: nodes.PublicVector, size: int, random: Random) -> tuple[Value,
 
 
 def _noise(
-    mechanism: nodes.Mechanism, public: Mapping[str, interpreter.Input], length: int, random: Random
+    mechanism: nodes.Mechanism,
+    public: Mapping[str, interpreter.Input],
+    length: int,
+    random: Random,
+    among: Sequence[int] = _VALUES,
 ) -> tuple[tuple[interpreter.NoiseKey, Value], ...]:
     found: dict[interpreter.NoiseKey, Value] = {}
     for draw in statements_in(mechanism.body):
         if isinstance(draw, nodes.Sample):
             step = _step(draw, public)
             for index in (None,) if draw.index is None else range(length + 1):
-                value = random.choice(_VALUES) * step
+                value = random.choice(among) * step
                 value = abs(value) if draw.family.one_sided else value
                 found[draw.name, index] = value % 2 if draw.family.coin else value
     return tuple(found.items())

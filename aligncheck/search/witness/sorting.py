@@ -1,5 +1,5 @@
-"""What sort each name has for the kernel: the least that all its assignments allow. Nothing of this is believed:
-the kernel refuses a value of another sort where it is assigned or released.
+"""What sort each name has for the kernel: the least that all its assignments allow. Nothing of this is
+believed: the kernel refuses a value of another sort where it is assigned or released.
 """
 
 from __future__ import annotations
