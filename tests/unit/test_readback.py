@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -579,7 +580,10 @@ def changes(node: ast.AST, names: list[str]) -> Iterator[tuple[str, Change]]:
             yield "swapped", lambda n, p=part, i=i: getattr(n, p).insert(0, getattr(n, p).pop(i))  # type: ignore[misc]
 
 
-def mutants(code: str, share: float) -> Iterator[tuple[str, str]]:
+Changes: TypeAlias = Callable[[ast.AST, list[str]], Iterator[tuple[str, Change]]]
+
+
+def mutants(code: str, share: float, changes: Changes = changes) -> Iterator[tuple[str, str]]:
     """A share of all mutants, each with its description and text."""
     tree = ast.parse(code)
     nodes = list(ast.walk(tree))
@@ -653,3 +657,39 @@ def test_every_mutant_is_refused_or_means_the_same(stem: str, mode: RunMode, exh
     same = meaning(made[0])
     mutated = mutants(made[0], 1.0 if exhaustive else 0.02)
     assert not [what for what, text in mutated if is_read(text, stem, mode) and meaning(text) != same]
+
+
+# --- foreign code -----------------------------------------------------------------------------------------
+
+FOREIGN = ast.parse("self.__dict__.update(k=1)", mode="eval").body
+OPTIONAL = [
+    *("low", "high", "step", "whole", "entries", "table", "exact", "query", "estimate", "choice", "budget"),
+    *("one_sided", "default", "where", "key", "x", "gamma", "vector", "restricted", "lattice", "metadata"),
+]
+"""Names of arguments that something in a module may have."""
+
+
+def foreign(node: ast.AST, names: list[str]) -> Iterator[tuple[str, Change]]:
+    """A foreign expression at every place of a node: for a part of it, as one more argument or statement."""
+    if isinstance(node, ast.Call):
+        yield "one more argument", lambda n: n.args.append(FOREIGN)  # type: ignore[attr-defined]
+        for word in OPTIONAL:
+            if all(keyword.arg != word for keyword in node.keywords):
+                yield f"{word}=", lambda n, w=word: n.keywords.append(ast.keyword(w, FOREIGN))  # type: ignore[misc]
+    for part, held in ast.iter_fields(node):
+        if isinstance(held, ast.expr) and not isinstance(getattr(held, "ctx", None), ast.Store):
+            yield part, lambda n, p=part: setattr(n, p, FOREIGN)  # type: ignore[misc]
+        for i, each in enumerate(held) if isinstance(held, list) else ():
+            if isinstance(each, ast.stmt):
+                yield f"before {part}[{i}]", lambda n, p=part, i=i: getattr(n, p).insert(i, ast.Expr(FOREIGN))  # type: ignore[misc]
+            elif isinstance(each, ast.expr) and not isinstance(getattr(each, "ctx", None), ast.Store):
+                yield f"{part}[{i}]", lambda n, p=part, i=i: getattr(n, p).__setitem__(i, FOREIGN)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("stem", "mode"), [*MUTATED, ("private_selection", RunMode.LATTICE)])
+def test_foreign_code_is_refused_wherever_it_stands(stem: str, mode: RunMode, exhaustive: bool) -> None:
+    made = generated(stem, mode)
+    assert made is not None
+    mutated = list(mutants(made[0], 1.0 if exhaustive else 0.01, foreign))
+    assert len(mutated) > 5
+    assert not [what for what, text in mutated if is_read(text, stem, mode)]
