@@ -625,6 +625,37 @@ def _in_rows(
     return spec(*drawn, *chosen, align=align, more=_LENGTHS, where=" and len(q) >= m")
 
 
+IN_LISTS = Witness(
+    (
+        loop("alignment_cost <= r*eps/k", early="$drawn_eta == r*m;$dense_eta"),
+        loop(
+            "alignment_cost <= $head_0_alignment_cost + $below_w[j]*eps/(h*k)",
+            early="$drawn_eta == r*m + j;$dense_eta",
+        ),
+        loop(),
+    ),
+    costs=(expression("eps/(h*k)"),),
+)
+"""A witness for `_in_lists`."""
+
+
+def _in_lists(
+    body: str = "q[j] + eta[r*m + j]",
+    scale: str = "2*h*k/eps",
+    shift: str = "1 + q[i % m] - q'[i % m] when i % m in w",
+    count: str = "h",
+    released: str = "w[s]",
+    first: tuple[str, ...] = (),
+    more: tuple[str, ...] = (),
+) -> str:
+    """Rounds that draw m numbers each, and release which h of m answers are the greatest with these."""
+    drawn = ("for r in range(k):", "  for j in range(m):", f"    eta[r*m + j] ~ Lap({scale})", *first)
+    chosen = (f"  w = top({count}, {body} for j in range(m))", "  for s in range(h):")
+    whole = ("v = top(1, t[j] for j in t)", *drawn, *chosen, f"    emit done(v = {released})", *more)
+    inputs = f"{_LENGTHS}  h : int where 1 <= h and h <= m\n  t : vector where len(t) >= 1\n"
+    return spec(*whole, align=f"eta[i] += {shift}", more=inputs, where=" and len(q) >= m")
+
+
 def _by_rounds(number: str) -> str:
     """An answer that is released if the row of a number is not that of the round."""
     released = f"  emit done(v = x if floor(({number})/m) != r else 0)"
@@ -2023,6 +2054,70 @@ PAIRS: tuple[Pair, ...] = (
     Pair("a_row_that_moves_twice", _in_rows("{1|2}*q[j] + eta[r*m + j]"), "output", IN_ROWS),
     Pair("a_row_that_moves_too_little", _in_rows(shift="{1|0} + q[i % m] - q'[i % m]"), "output", IN_ROWS),
     Pair("a_row_without_answers", _in_rows("{1|x}*j + eta[r*m + j]"), "output", IN_ROWS),
+    Pair("a_list_of_this_row", _in_lists("q[j] + eta[{r*m|0} + j]"), "output", IN_LISTS),
+    Pair("a_list_that_costs_twice", _in_lists(scale="{2|1}*h*k/eps"), "cost", IN_LISTS),
+    Pair("a_list_of_more", _in_lists(scale="2*{h|(h - 1/2)}*k/eps"), "cost", IN_LISTS),
+    Pair("a_list_that_moves_twice", _in_lists("{1|2}*q[j] + eta[r*m + j]"), "output", IN_LISTS),
+    Pair(
+        "a_list_that_moves_too_little",
+        _in_lists(shift="{1|0} + q[i % m] - q'[i % m] when i % m in w"),
+        "output",
+        IN_LISTS,
+    ),
+    Pair(
+        "a_list_that_moves_others",
+        _in_lists(shift="1 + q[i % m] - q'[i % m] when (i + {0|1}) % m in w"),
+        "cost invariant output",
+        IN_LISTS,
+    ),
+    Pair("a_list_as_long_as_told", _in_lists(count="{h|h if x > 0 else 1}"), "output", IN_LISTS),
+    Pair("a_list_that_is_too_long", _in_lists(count="{h|h + 1}"), "defined", IN_LISTS),
+    Pair("values_of_a_list", _in_lists(released="{|q[}w[s]{|]}"), "output", IN_LISTS),
+    Pair("a_list_that_is_not_made_yet", _in_lists(first=("  emit a(v = len({v|w}))",)), "defined", IN_LISTS),
+    Pair("a_list_of_rounds_before", _in_lists(more=("emit a(v = {v|w}[0])",)), "defined", IN_LISTS),
+    Pair(
+        "a_draw_of_another_rounds_list",
+        spec(
+            *("for r in range(2):", "  eta[r] ~ Lap(1/eps if r == 1 else 1)"),
+            "  w = top(1, (1 if j == r else 0) for j in range(2))",
+            "  emit done(v = x + eta[{r|0}] if r == 1 else 0)",
+            align="eta[i] += x - x' when w[0] == 1",
+        ),
+        "output",
+        Witness((loop("alignment_cost <= (eps if r > 1 else 0)", early="$drawn_eta == r;$dense_eta"),)),
+    ),
+    Pair(
+        "a_list_that_may_be_left_out",
+        _in_lists(first=("  if r > 3:", "    {pass|break}")),
+        "defined",
+        IN_LISTS,
+    ),
+    Pair(
+        "two_lists_of_one_name",
+        _in_lists(more=("{u|w} = top(1, t[j] for j in t)",)),
+        "defined",
+        IN_LISTS,
+    ),
+    Pair(
+        "a_list_for_a_draw_that_is_no_rounds",
+        _in_lists(
+            shift="1 + q[i % m] - q'[i % m] when i % m in w\n  xi += 1 - 1 when 0 in {v|w}",
+            more=("xi ~ Lap(1)",),
+        ),
+        "defined",
+        replace(IN_LISTS, costs=()),
+    ),
+    Pair(
+        "a_list_for_draws_in_places_of_other_rounds",
+        spec(
+            *("v = top(1, t[j] for j in t)", "for r in range(k):", "  eta[r] ~ Lap(1)", "  xi[r] ~ Lap(1)"),
+            *("  w = top(1, t[j]*r for j in t)", "  emit done(v = w[0])"),
+            align="eta[i] = xi[i] when 0 in {v|w}\n  xi[i] = eta[i] when 0 in {v|w}",
+            more=f"{_LENGTHS}  t : vector where len(t) >= 1\n",
+        ),
+        "defined",
+        Witness((loop("alignment_cost <= 0", early="$drawn_eta == r;$drawn_xi == r;$dense_eta;$dense_xi"),)),
+    ),
     Pair("the_row_above", _by_rounds("r*m + {m - 1|m}"), "output"),
     Pair("the_place_in_a_row", _by_remainders("r*m + {m - 1|m}"), "output"),
     Pair("the_row_below", _by_rounds("r*m + {0|0 - 1}"), "output"),

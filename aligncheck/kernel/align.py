@@ -429,13 +429,16 @@ class Aligner(Sets):
         """Whether the general route is taken: one-to-one and piecewise triangular, instead of one order."""
         return self.witness.route == "injective"
 
-    def everywhere(self, path: Path) -> None:
+    def everywhere(self, path: Path, since: dict[str, Term] | None = None) -> None:
         """The aligned draws at every index, where a shift is made of inputs, of what is released, of what a
         single call released, and of draws: an equation that defines the aligned draw, also of draws that are
         made later, or never. On the general route it speaks of draws on D alone, in both runs on D; of the
         twin's it is said where these are drawn: what is not has no image that two runs share. The order is
         nothing to it there: this only says which point the alignment takes a point to; and lines without sets
         are functions of what stays as it is, whether or not they are defined where nothing is drawn.
+
+        Of the draws `since` a round began (above all that were drawn then, and drawn now) the same is known
+        with the lists of this round: it is what was stated at each of these draws.
         """
         lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
         sets = bool(path.late) or any(isinstance(e, n.Gather) for e in lines)
@@ -455,6 +458,10 @@ class Aligner(Sets):
             ):
                 continue  # this is known when the draw is made
             moved = drawn[1](at) == self._renew(drawn[run](at), moves)
+            if since:
+                here = both(self.is_drawn(path, x, at), at >= since[own("drawn", x)])
+                path.fact(Kind.TWIN if run else Kind.PRIME, implies(here, moved), (at,))
+                continue
             if run and x not in path.twins:
                 path.twins[x] = at, moved
             read = {role.run for _, role in self.symbols.draws(*made_of)}

@@ -1,5 +1,5 @@
 """How an index is chosen: the greatest values (`argmax`, `argmin`, `top`, `upto`, as statements of the top
-level), or one at random, in proportion to weights (`Choose`). And maxima that the alignment looks ahead to,
+level; lists also in each round of a loop), or one at random, in proportion to weights (`Choose`). And maxima that the alignment looks ahead to,
 logarithms of sums of weights, logistic numbers.
 
 What is selected is a part of what the stronger mechanism releases, so the alignment may use it like a tag. A
@@ -21,31 +21,30 @@ from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.evaluate import ABOVE, divided
 from aligncheck.kernel.logic import FEW, Kind
 from aligncheck.kernel.sets import EXTREMA, PLACES, Folded, Opened
-from aligncheck.kernel.state import Mode, Path, Scope
+from aligncheck.kernel.state import Mode, Path, Scope, Selection
 from aligncheck.kernel.symbols import Told
 from aligncheck.kernel.terms import Term, absolute, anatomy, both, either, implies, real, same, subterms
-from aligncheck.kernel.world import Selection
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import align_expressions, names_in, shifts_in, statements_in
+from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.weights import choice_by_noise, log_of
 
 
 class Selecting(Aligner):
     """Selections, and maxima that are looked ahead to."""
 
-    def prepare_selections(self) -> None:
+    def prepare_selections(self, path: Path) -> None:
         """Symbols for every selection, and for the maxima that an earlier draw's alignment reads."""
         self.looked_ahead: dict[str, n.Gather] = {}
         drawn: set[str] = set()
         for stmt in self.spec.body:
-            drawn |= {d.name for d in statements_in((stmt,)) if isinstance(d, n.Sample)}
+            drawn |= {d.name for d in walk.statements_in((stmt,)) if isinstance(d, n.Sample)}
             if not isinstance(stmt, n.Assign) or stmt.name not in self.settled:
                 continue
             x, g = stmt.name, stmt.value
             if not isinstance(g, n.Gather) or self.as_choice(stmt) is not None:
                 continue
             if g.function in (*PLACES, *n.SELECTING):
-                self.selections[x] = self._symbols_of(x, g)
+                path.selections[x] = self._symbols_of(x, g)
             elif g.function in EXTREMA and x in self._read_for(drawn):
                 self.looked_ahead[x] = g
 
@@ -57,8 +56,8 @@ class Selecting(Aligner):
 
     def _read_for(self, drawn: set[str]) -> set[str]:
         """The names that lines for these noise variables read."""
-        items = [i for i in self.spec.align if drawn & {line.name for line in shifts_in((i,))}]
-        return {x for e in align_expressions(tuple(items)) for x in names_in(e)}
+        items = [i for i in self.spec.align if drawn & {line.name for line in walk.shifts_in((i,))}]
+        return {x for e in walk.align_expressions(tuple(items)) for x in walk.names_in(e)}
 
     def _symbols_of(self, x: str, g: n.Gather) -> Selection:
         s, told = self.symbols, Told(False)
@@ -82,7 +81,7 @@ class Selecting(Aligner):
         kept = path.values
         path.values = {x: pair for x, pair in kept.items() if x in self.settled}
         scope = self.scope(Mode.ALIGN, path, self.spec.span)
-        for w in self.selections.values():
+        for w in path.selections.values():
             try:
                 low, high = self.ends(w.gather.over, scope)
                 wanted = self._wanted(w, scope)
@@ -100,6 +99,20 @@ class Selecting(Aligner):
             path.late[x] = tuple(self.gathered(g, replace(scope, computed=True)) for scope in scopes)
         path.values = kept
         self.discharge(path)
+
+    def begin_round(self, body: tuple[n.Stmt, ...], path: Path) -> None:
+        """A round of a loop begins: it has lists of its own, which lines for its draws may read before they
+        are made. All that is known of them on this path speaks of this round.
+
+        Sound: the stronger mechanism releases the lists of all rounds, so which list a round has is a part of
+        the output, like a selection of the top level; and a complete run that begins a round makes its list,
+        since no `break` stands before. Source: section 7 of docs/kernel.md. Breaks if: what is said of a
+        draw by the list of this round is believed of a draw of another one.
+        """
+        for x, g in walk.selected_in_round(body, self.spec.body).items():
+            made = replace(self._symbols_of(x, g), since={**path.ghosts})
+            path.selections = {**path.selections, x: made}
+            self.look_ahead(path)
 
     def _wanted(self, w: Selection, scope: Scope) -> Term:
         """How many indices are selected: so many, or at most so many (`upto`)."""
@@ -128,13 +141,14 @@ class Selecting(Aligner):
     # --- the statement --------------------------------------------------------------------------------------
 
     def select(self, path: Path, stmt: n.Assign) -> None:
-        """Runs a selection on both runs: it exists on D; on D' the same list is what the statement gives.
+        """Runs a selection on both runs: it exists on D; on D' the same list is what the statement gives. In
+        a round it is then known what the lines made of the draws of this round.
 
         `law(run)` characterises the list: its indices are in the set, each comes before the next and before
         every index of the set that is left out; and `upto` leaves out one only if the list is full. Shown for
         arbitrary places and indices on D'. Ties: see `_never_tie`.
         """
-        w = self.selections[stmt.name]
+        w = path.selections[stmt.name]
         place, scopes = stmt.span, self.in_runs(stmt, path)
         wanted, again = (self._wanted(w, scope) for scope in scopes[:2])
         if w.gather.count is not None:
@@ -146,6 +160,9 @@ class Selecting(Aligner):
                 self._enough(w, wanted, sets[0], scope)
                 self._shape(w, sets[0].low, sets[0].high, path, Kind.RUN)
                 path.fact(Kind.RUN, self._counted(w, wanted))
+        if w.since:
+            here = {**path.selections, w.name: replace(w, since={})}
+            self.everywhere(replace(path, selections=here), w.since)
         if self._own_draws(sets[0]):
             self._never_tie(sets, path)
         laws = [list(self._law(w, found, wanted)) for found in sets]
@@ -154,7 +171,7 @@ class Selecting(Aligner):
         for law, kind in zip(laws, (Kind.RUN, Kind.PRIME, Kind.TWIN), strict=False):
             for variables, formula in law:
                 path.fact(kind, formula, variables)
-        path.selected.add(stmt.name)
+        path.selections[w.name] = replace(w, made=True)
         if w.single:
             path.values[stmt.name] = (w.at(self.symbols.zero),) * len(self.runs)
 

@@ -105,7 +105,7 @@ class Kernel(Inputs):
         self.spec = _selecting(self.spec, self.witness)
         path = Path()
         self.prepare_inputs(path)
-        self.prepare_selections()
+        self.prepare_selections(path)
         self.prepare_loops()
         self.hypotheses(path)
         self._start(path)

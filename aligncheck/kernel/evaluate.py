@@ -17,7 +17,7 @@ import z3
 
 from aligncheck.kernel.answer import Reject
 from aligncheck.kernel.logic import Kind
-from aligncheck.kernel.state import Mode, Path, RecordList, Scope
+from aligncheck.kernel.state import Mode, Path, RecordList, Scope, Selection
 from aligncheck.kernel.symbols import Given, Rule
 from aligncheck.kernel.terms import (
     Anatomy,
@@ -34,7 +34,7 @@ from aligncheck.kernel.terms import (
     subterms,
 )
 from aligncheck.kernel.witness import own
-from aligncheck.kernel.world import Selection, World
+from aligncheck.kernel.world import World
 from aligncheck.language.syntax import nodes as n
 
 SORTS: dict[n.Sort, tuple[str, Callable[[Term], bool]]] = {
@@ -47,7 +47,7 @@ OPERATIONS = {"+": add, "-": sub, "*": mul}
 COMPARISONS = {"==": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 """No tree has other operators: see `form`."""
 ROOT, EXP, LN, LOG2 = "sqrt", "exp", "ln", "log2"
-QUOTIENT, NAMED = "whole quotient", "the index"
+QUOTIENT, REST, NAMED = "whole quotient", "rest", "the index"
 ABOVE = "ln of the chance of a logistic number to be above 0"
 OF_COMPLETE = (Mode.ALIGN, Mode.LEVEL, Mode.TWIN, Mode.RELATION)
 """Who speaks of complete runs on D and on D', and may read either, the output, and what is computed later."""
@@ -70,7 +70,6 @@ class Evaluator(World):
         s = self.symbols
         for f in (ROOT, EXP, LN, LOG2, ABOVE):
             self.rules.setdefault(f, s.function(f, (s.REAL,), s.REAL, Rule()))
-        self.selections: dict[str, Selection] = {}
         self.applied: dict[int, tuple[Term, list[Term]]] = {}
         self.out = self.output()
 
@@ -221,8 +220,8 @@ class Evaluator(World):
             return scope.path.values[x][scope.run]
         if of_program and x in self.noise:
             return self.read_draw(e, x, self.symbols.zero, scope)
-        if mode in OF_COMPLETE and x in self.selections and self.selections[x].single:
-            return self.selections[x].at(self.symbols.zero)
+        if mode in OF_COMPLETE and x in scope.path.selections and scope.path.selections[x].single:
+            return scope.path.selections[x].at(self.symbols.zero)
         if mode in OF_COMPLETE and x in scope.path.late:
             return scope.path.late[x][scope.run]
         if mode is Mode.LEVEL and x in self.sorts:
@@ -241,29 +240,30 @@ class Evaluator(World):
             return self.lists[x][scope.run](at)
         if x in self.noise and scope.mode is not Mode.CLAUSE:
             return self.read_draw(e, x, at, scope)
-        if x in self.selections and not primed:
+        if x in scope.path.selections and not primed:
             w = self.selection(e, x, scope)
             self.demand(scope, both(at >= 0, at < w.count), f"the place in {x} is within its length")
             return w.at(at)
         if scope.mode in (Mode.EARLY, Mode.RELATION):
             if x in self.moved:
                 return self.moved[x](at)
-            for name in (name for name in self.selections if x == own("below", name)):
+            for name in (name for name in scope.path.selections if x == own("below", name)):
                 return self.selection(e, name, scope).below(at)
         raise Reject("defined", e.span, f"`{x}[…]` has no value here")
 
     def selection(self, e: n.Expr, x: str, scope: Scope) -> Selection:
-        """A selection that is read: by the program after it was made, by the alignment anywhere; never by a
-        claim, which speaks of the output.
+        """A selection that is read: by the program after it was made, by the alignment anywhere (that of a
+        round for draws of this round only); never by a claim, which speaks of the output.
         """
-        made = x in scope.path.selected and scope.mode is not Mode.CLAUSE
-        if x in self.selections and (made or scope.mode in OF_COMPLETE):
-            return self.selections[x]
-        raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
+        w, mode = scope.path.selections.get(x), scope.mode
+        here = w is not None and (mode in OF_COMPLETE or (w.made and mode is not Mode.CLAUSE))
+        if w is None or not here or (w.since and mode is Mode.LEVEL):
+            raise Reject("defined", e.span, f"`{x}` is no selection that was made before")
+        return w
 
     def _length(self, e: n.Expr, args: tuple[n.Expr, ...], scope: Scope) -> Term:
         match args:
-            case (n.Name(ident=x, primed=False),) if x in self.selections:
+            case (n.Name(ident=x, primed=False),) if x in scope.path.selections:
                 return self.selection(e, x, scope).count
             case (n.Name(ident=x, primed=False),) if x in scope.path.calls:
                 return self._records(e, x, scope).length
@@ -325,11 +325,14 @@ class Evaluator(World):
             if not (z3.is_int(x) and z3.is_int(y)):
                 raise Reject("language", e.span, "% of numbers that are not whole")
             self.demand(scope, y > 0, "the modulus is positive")
-            inside = set(subterms(x))  # of a row's place, `t*y + j`, the round may be the quotient
-            rounds = [t for t in self.quotients if not inside.isdisjoint((anatomy(t * y), anatomy(y * t)))]
-            for t in (*self.apart, *rounds):  # which may be the quotient: then what is left is the remainder
-                self._always(scope, implies(both(t * y <= x, x < t * y + y), x % y == x - t * y))
-            return x % y
+            inside, level = set(subterms(x)), scope.mode is Mode.LEVEL  # of all draws: a symbol tells which
+            rounds = [t for t in self.quotients if level or inside & {anatomy(t * y), anatomy(y * t)}]
+            rest = self.whole_rule(REST, x, y) if level else x % y
+            self._always(scope, rest == x % y)
+            # Of a row's place, `t*y + j`, the round may be the quotient: then what is left is the remainder.
+            for t in (*self.apart, *rounds):
+                self._always(scope, implies(both(t * y <= x, x < t * y + y), rest == x - t * y))
+            return rest
         return OPERATIONS[op](*alike(x, y))
 
     def _compare(self, e: n.Expr, op: str, left: n.Expr, right: n.Expr, scope: Scope) -> Term:

@@ -69,6 +69,7 @@ class Looping(Calling):
         self.owe(path, self.later(hints.later, path, stmt.span, number))
         self._remember(number, path)
         after = self._start_round(stmt, path, bounds, here)
+        self.begin_round(stmt.body, path)
         ends = self._ending(stmt, hints, path, entry)
 
         def again(p: Path) -> None:

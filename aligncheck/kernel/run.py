@@ -73,7 +73,7 @@ class Runner(Choosing):
             case n.Assign(value=n.Gather() as g) if (choice := self.as_choice(stmt)) is not None:
                 self.opened(g, self.program(stmt, path))  # all that are compared are drawn
                 self.choose(choice, path)
-            case n.Assign(name=x) if x in self.selections:
+            case n.Assign(name=x) if x in path.selections:
                 self.select(path, stmt)
             case n.Assign():
                 self.assign(stmt, self.in_runs(stmt, path))

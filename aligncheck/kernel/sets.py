@@ -124,7 +124,7 @@ class Sets(Evaluator):
         if g.function == n.LOG_SUM and scope.mode is not Mode.LEVEL:
             return self.log_sum(g, scope)
         if scope.mode is not Mode.LEVEL and (g.function not in (*EXTREMA, "sum") or g.count is not None):
-            text = f"`{g.function}` stands alone on the right of `=`, at the top level"
+            text = f"`{g.function}` stands alone on the right of `=`, under no test, and before any `break`"
             raise Reject("language", g.span, text)
         if g.function not in EXTREMA and scope.mode is not Mode.LEVEL:
             return self._total(self._summands(g, scope), scope)
@@ -147,7 +147,7 @@ class Sets(Evaluator):
         kind = self.kind(scope)
         if kind is Kind.TWIN or (scope.mode is Mode.PROGRAM and scope.run == 1):
             return
-        candidates = [found.low, found.high - 1, *(w.other for w in self.selections.values())]
+        candidates = [found.low, found.high - 1, *(w.other for w in scope.path.selections.values())]
         candidates += [p for p in self.public.values() if z3.is_int(p)]
         candidates += self.taken_at
         relation = self.scope(Mode.RELATION, scope.path, self.spec.span)

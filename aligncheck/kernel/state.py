@@ -13,6 +13,7 @@ from aligncheck.kernel.answer import Line
 from aligncheck.kernel.logic import Fact, Kind
 from aligncheck.kernel.terms import Anatomy, Term, anatomy, both, either, subterms
 from aligncheck.language.source import Span
+from aligncheck.language.syntax import nodes as n
 
 
 class Mode(Enum):
@@ -72,6 +73,32 @@ class RecordList:
         return both(at >= 0, at < self.length, either(z3.BoolVal(False, at.ctx), *known))
 
 
+@dataclass(frozen=True)
+class Selection:
+    """What `argmax`, `argmin`, `top` or `upto` selects: `at` gives the index at a place, `place` the place of
+    an index, `below` how many selected indices are below one, `other` an index that is left out. That of a
+    round knows what was drawn when the round began: `since`, else empty. `made`: the program came by it.
+    """
+
+    name: str
+    gather: n.Gather
+    single: bool
+    count: Term
+    at: Any
+    place: Any
+    below: Any
+    other: Term
+    since: dict[str, Term] = field(default_factory=dict)
+    made: bool = False
+
+    def member(self, j: Term) -> Term:
+        """That an index is selected."""
+        if self.single:
+            return j == self.at(j.ctx.integer(0))
+        place = self.place(j)
+        return z3.And(place >= 0, place < self.count, self.at(place) == j)
+
+
 @dataclass
 class Path:
     """One way through both runs since the start. `values` are a variable's values on D and on D' (and in the
@@ -87,7 +114,7 @@ class Path:
     facts: list[Fact] = field(default_factory=list)
     pending: list[Obligation] = field(default_factory=list)
     made: list[tuple[str, Term, Term, Term | None]] = field(default_factory=list)
-    selected: set[str] = field(default_factory=set)
+    selections: dict[str, Selection] = field(default_factory=dict)
     calls: dict[str, RecordList] = field(default_factory=dict)
     known: set[tuple[Kind, Anatomy]] = field(default_factory=set)
     looked_ahead: bool = False

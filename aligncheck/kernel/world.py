@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import z3
-
 from aligncheck.kernel.answer import Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
@@ -32,29 +30,6 @@ class NoiseVariable:
     family: Family
     symbols: tuple[Any, ...]
     whole: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What `argmax`, `argmin`, `top` or `upto` selects: `at` gives the index at a place, `place` the place of
-    an index, `below` how many selected indices are below one, `other` an index that is left out.
-    """
-
-    name: str
-    gather: n.Gather
-    single: bool
-    count: Term
-    at: Any
-    place: Any
-    below: Any
-    other: Term
-
-    def member(self, j: Term) -> Term:
-        """That an index is selected."""
-        if self.single:
-            return j == self.at(j.ctx.integer(0))
-        place = self.place(j)
-        return z3.And(place >= 0, place < self.count, self.at(place) == j)
 
 
 @dataclass

@@ -286,6 +286,7 @@ class Alignment:
         self._gathered_origins = {
             name: origin for name, origin in machine_d.scope.origins.items() if name in gathered
         }
+        self._of_rounds = _lists_of_rounds(mechanism, run_d)
         self._writes = [
             {name for inner in walk.statements_in((statement,)) for name in walk.names_set(inner)}
             for statement in mechanism.body
@@ -674,7 +675,7 @@ class Alignment:
         return None
 
     def _scope_at(self, draw: Draw, bound: Mapping[str, Value]) -> _AlignScope:
-        variables = {**self._gathered_on_d, **draw.environment}
+        variables = {**self._gathered_on_d, **draw.environment, **self._of_rounds.get(draw.key, {})}
         origins = {**self._gathered_origins, **self._machine_d.origins_at[draw.key]}
         return self._scope((variables, origins), bound, self._prime_at(draw))
 
@@ -682,6 +683,20 @@ class Alignment:
         return _AlignScope(
             self._inputs, self._tally, self._noise_on_d, prime, self._output, environment, bound
         )
+
+
+def _lists_of_rounds(mechanism: nodes.Mechanism, run: Run) -> dict[NoiseKey, dict[str, State]]:
+    """For each draw the lists that its round selects after it."""
+    around = {name: walk.selected_around(name, mechanism.body) for name in {draw.name for draw in run.draws}}
+    later: dict[str, Assigned] = {}
+    found: dict[NoiseKey, dict[str, State]] = {}
+    for step in reversed(run.steps):
+        if isinstance(step, Assigned):
+            later[step.name] = step
+        elif isinstance(step, Draw):
+            next_ = (later[name] for name in around[step.name] if name in later)
+            found[step.key] = {each.name: each.value for each in next_ if each.span.start > step.span.start}
+    return found
 
 
 def _known(value: Number | None) -> Number:

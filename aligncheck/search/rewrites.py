@@ -6,7 +6,13 @@ from __future__ import annotations
 
 from aligncheck.language.source import Span
 from aligncheck.language.syntax.nodes import SELECTING, Approximate, Assign, For, Gather, Mechanism, While
-from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in
+from aligncheck.language.syntax.walk import (
+    align_expressions,
+    expressions_in,
+    names_in,
+    selected_in_round,
+    statements_in,
+)
 
 REWRITES = {
     "drawn from two families": "draw each kind of noise under a name of its own, with a line in `align` each",
@@ -29,7 +35,8 @@ REWRITES = {
     "a probability of the form": "write `Geo(1 - exp(-a))`, where `a` is 1 over the scale",
     "a public function would know": "compute it before the call, of what was released before, or write what "
     "is tested without it",
-    "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`",
+    "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`, outside of branches, and "
+    "before any `break` of its loop",
     "depends on what is released later": "noise that lasts over several answers, as a threshold's, makes no "
     "composition of them: put what stops at its first answer into a spec of its own that claims ε, and call "
     "it anew for each (`aligncheck examples delta/sparse_delta`); an index is chosen with `Choose`, or with "
@@ -49,8 +56,10 @@ SELECTION = (
 )
 
 LISTS = (
-    "no rule is for `top` and `upto` in a loop: put the list that a round selects, with the noise that it "
-    'reads, into a spec of its own, and call that in the loop: `use noisy_topk from "noisy_topk.dp"`'
+    "a list that each round selects is proved where it stands directly in the loop's body, before any "
+    "`break`, the round draws its own noise, `eta[r*n + j]`, and the line asks for it: `eta[i] += … when "
+    "i % n in winners`; else put it, with the noise that it reads, into a spec of its own, and call that in "
+    'the loop: `use noisy_topk from "noisy_topk.dp"`'
 )
 
 CONVERSION = "ln(1/δ)"
@@ -102,7 +111,12 @@ def selection_help(mechanism: Mechanism, at: Span) -> str | None:
 
 
 def lists_help(mechanism: Mechanism) -> str | None:
-    """For whatever was not shown of a mechanism that selects a list in a loop, which is never accepted."""
-    loops = [s for s in statements_in(mechanism.body) if isinstance(s, For | While)]
-    values = [s.value for loop in loops for s in statements_in(loop.body) if isinstance(s, Assign)]
-    return LISTS if any(isinstance(e, Gather) and e.function in SELECTING for e in values) else None
+    """For whatever was not shown of a mechanism that selects a list in a loop which no line may read, or
+    does.
+    """
+    loops = [s.body for s in statements_in(mechanism.body) if isinstance(s, For | While)]
+    made = [s for body in loops for s in statements_in(body) if isinstance(s, Assign)]
+    lists = {s.name for s in made if isinstance(s.value, Gather) and s.value.function in SELECTING}
+    placed = {name for body in loops for name in selected_in_round(body, mechanism.body)}
+    read = {name for e in align_expressions(mechanism.align) for name in names_in(e)}
+    return LISTS if lists - (placed & read) else None

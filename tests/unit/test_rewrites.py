@@ -133,12 +133,17 @@ def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     assert isinstance(found, Verified), found
 
 
-def test_a_list_that_a_round_selects_belongs_into_a_call(tmp_path: Path) -> None:
+def test_a_list_that_a_round_selects_is_read_by_the_line_or_belongs_into_a_call(tmp_path: Path) -> None:
     choice = "for j in range(len(q)):\n    xi[{0}j] ~ Lap(4/{1})\n  w = top(2, q[j] + xi[{0}j] for j in q)\n"
     inside = choice.format("i*len(q) + ", "eps").replace("\n", "\n  ")
-    found = judged(f"{HEAD}  for i in range(3):\n    {inside}  emit a(v = w[0])\n")
-    assert isinstance(found, Unknown)
-    assert found.help == LISTS
+    for broken in ("", "    if i > 1:\n      break\n"):
+        found = judged(f"{HEAD}  for i in range(3):\n{broken}    {inside}  emit a(v = w[0])\n")
+        assert isinstance(found, Unknown)
+        assert found.help == LISTS
+    line = "align\n  xi[i] += 1 + q[i % len(q)] - q'[i % len(q)] when i % len(q) in w\n"
+    program = f"{HEAD}  for i in range(3):\n    {inside}  emit a(v = w[0])\n{line}"
+    found = judged(program.replace("4/eps", "12/eps").replace("len(q) >= k", "len(q) >= 2"))
+    assert isinstance(found, Verified), found
     head = HEAD.replace("len(q) >= k", "len(q) >= 2")
     once = f"  {choice.format('', 'eps')}  emit a(v = w[0])\nalign\n  xi[i] += 1 + q[i] - q'[i] when i in w\n"
     (tmp_path / "once.dp").write_text(head.replace("mechanism m", "mechanism once") + once, "utf-8")

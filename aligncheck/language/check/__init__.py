@@ -14,7 +14,7 @@ from aligncheck.language.check.symbol_table import SymbolTable, symbols_of
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism, Pure
 from aligncheck.language.syntax.read import read_source
-from aligncheck.language.syntax.walk import claimed_in, gathered_in_full
+from aligncheck.language.syntax.walk import claimed_in
 
 
 def check(source: Source, mechanism: Mechanism, read: Read = read_source) -> Mechanism:
@@ -49,4 +49,4 @@ def _check_names(source: Source, mechanism: Mechanism, symbols: SymbolTable) -> 
         reader.read(each, Place("in `privacy`", public=True, output=spoken and not number))
     flow = ProgramFlow(reader)
     flow.check(mechanism.body)
-    AlignmentNames(reader, flow.at_draws, gathered_in_full(mechanism.body)).check(mechanism.align)
+    AlignmentNames(reader, flow.at_draws, mechanism.body).check(mechanism.align)

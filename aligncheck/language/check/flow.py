@@ -16,7 +16,15 @@ from aligncheck.language.diagnostics import Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.walk import names_in, own_expressions, rounds_of, shifts_in, statements_in
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    names_in,
+    own_expressions,
+    rounds_of,
+    selected_around,
+    shifts_in,
+    statements_in,
+)
 from aligncheck.language.syntax.wording.faults import nearest
 
 
@@ -277,16 +285,16 @@ def _telling(loop: n.For | n.While) -> frozenset[str]:
 class AlignmentNames:
     """The names of the alignment: what is moved, and what its lines read where the noise is drawn.
 
-    `in_full` are variables that may also be read ahead of their assignment: see `gathered_in_full`.
+    Some variables may also be read ahead of their assignment: see `gathered_in_full` and `selected_around`.
     """
 
     def __init__(
-        self, reader: Reader, at_draws: Mapping[str, list[frozenset[str]]], in_full: Iterable[str]
+        self, reader: Reader, at_draws: Mapping[str, list[frozenset[str]]], body: tuple[n.Stmt, ...]
     ) -> None:
         self._reader = reader
         self._symbols = reader.symbols
         self._at_draws = at_draws
-        self._in_full = frozenset(in_full)
+        self._body = body
 
     def check(self, items: tuple[n.AlignItem, ...]) -> None:
         """Raises SpecError for the first fault."""
@@ -308,9 +316,11 @@ class AlignmentNames:
 
     def _place(self, moved: Iterable[str], where: str, binders: frozenset[str] = frozenset()) -> Place:
         """Noise may be named anywhere: whether it was drawn earlier is the matter of condition `acyclic`."""
+        moved = list(moved)
         states = [state for name in moved for state in self._at_draws.get(name, ())]
         assigned = frozenset[str].intersection(*states) if states else frozenset(self._symbols.variables)
-        readable = assigned | frozenset(self._symbols.noise) | self._in_full
+        readable = assigned | frozenset(self._symbols.noise) | gathered_in_full(self._body).keys()
+        readable |= set.intersection(*(selected_around(name, self._body) for name in moved))
         return Place(where, assigned=readable, binders=binders, primes=True, output=True)
 
     def _shift(self, shift: n.Shift) -> None:

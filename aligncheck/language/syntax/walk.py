@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes as n
@@ -131,6 +132,28 @@ def gathered_in_full(body: tuple[n.Stmt, ...]) -> dict[str, n.Gather]:
         if isinstance(stmt, n.Assign) and isinstance(stmt.value, n.Gather) and stmt.value.function != "sum"
         if given.count(stmt.name) == 1
     }
+
+
+def selected_in_round(body: tuple[n.Stmt, ...], whole: tuple[n.Stmt, ...]) -> dict[str, n.Gather]:
+    """The lists (`top`, `upto`) that each round of a loop with this body selects, in a program in which they
+    are given no other value: before what may leave the loop, and under no test.
+    """
+    given = [name for stmt in statements_in(whole) for name in names_set(stmt)]
+    found: dict[str, n.Gather] = {}
+    for s in takewhile(lambda s: not any(isinstance(e, n.Break) for e in statements_in((s,))), body):
+        if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and given.count(s.name) == 1:
+            found |= {s.name: s.value} if s.value.function in n.SELECTING else {}
+    return found
+
+
+def selected_around(noise: str, whole: tuple[n.Stmt, ...]) -> set[str]:
+    """The lists that the rounds select in which all draws of a noise variable are made: lines for these may
+    read the list of their own round, also before it is selected.
+    """
+    loops = [s.body for s in statements_in(whole) if isinstance(s, n.For | n.While)]
+    drawn = {s.span for s in statements_in(whole) if isinstance(s, n.Sample) and s.name == noise}
+    around = [body for body in loops if drawn <= {s.span for s in statements_in(body)}]
+    return {name for body in around for name in selected_in_round(body, whole)}
 
 
 def lists_per_answer(group: n.Queries, inputs: Container[str]) -> tuple[str, ...]:

@@ -101,7 +101,7 @@ class Trial(Kernel):
             self.fixed.append((self.public[name], self._constant(self.public[name], value)))
         for name, size in self.sized.items():
             self.fixed.append((self.lengths[name], self.symbols.integer(size)))
-        self.prepare_selections()
+        self.prepare_selections(path)
         self.prepare_loops()
         self._start(path)
         usual = sys.getrecursionlimit()
@@ -261,6 +261,7 @@ class Trial(Kernel):
                 self.endless = True
                 raise _EnoughError
             if z3.is_true(goes_on) or (not z3.is_false(goes_on) and at < first + self.most):
+                self.begin_round(stmt.body, p)
                 self.block(stmt.body, p, Exits(lambda q: again(q, at), leave))
 
         def again(p: Path, at: int) -> None:

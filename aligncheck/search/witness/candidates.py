@@ -570,9 +570,11 @@ class Candidates:
         return list(dict.fromkeys([*single, *self.named]))
 
     def _selections(self) -> list[str]:
+        """The lists of the top level, and of the rounds around."""
+        around = (s.body for s in self.all.loops if any(self.stmt is e for e in walk.statements_in(s.body)))
         return [
             s.name
-            for s in self.spec.body
+            for s in chain(self.spec.body, *around)
             if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in n.SELECTING
         ]
 

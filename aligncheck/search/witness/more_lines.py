@@ -455,28 +455,40 @@ class MoreLines(Scans):
                         yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
 
     def _by_rows(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
-        """What was paid where each round of a loop draws several, in loops of its own, of which one is moved
-        that its record tells; and others, which are moved for themselves.
+        """What was paid where each round of a loop draws several, in loops of its own: for the one that its
+        record tells, for those that a list of the round holds, or for all; and for others, which are moved
+        for themselves.
         """
         outer, *inner = self._around(k)
         paid: list[n.Expr] = []
-        tells = False
+        several = False
         body = list(self.loops[outer].body)
         here = next((at for at, s in enumerate(body) if inner and s is self.loops[inner[-1]]), len(body))
         for at, stmt in enumerate(body[: here + 1]):
             for s in (s for s in walk.statements_in((stmt,)) if isinstance(s, n.Sample)):
                 for line in (line for line in lines if line.name == s.name):
-                    told = list(_told_by(line)) if stmt is not s else []
                     cost = next(self._unit(line, s), None)
-                    if cost is None or (stmt is not s and not told):
+                    often = [(ONE, ONE)] if stmt is s else list(self._often_in_a_round(line, stmt, k))
+                    if cost is None or not often:
                         return
-                    tells |= bool(told)
-                    passed = (n.Compare("<", replace(e, index=RECORDS), self._index(k)) for e in told)
-                    paid += [n.Conditional(e, cost, ZERO) for e in passed] if at == here else [cost]
-        if tells and not inner:
-            yield _times(self._index(k), _sum(paid))
-        elif tells:
+                    several |= stmt is not s
+                    paid += [_times(now if at == here else all_, cost) for now, all_ in often]
+        if several and not inner:
+            yield total(n.Binary("*", self._index(k), _sum(paid))).expression()
+        elif several:
             yield _sum((n.Name(f"$head_{outer}_alignment_cost"), *paid))
+
+    def _often_in_a_round(self, line: n.Shift, stmt: n.Stmt, k: int) -> Iterator[tuple[n.Expr, n.Expr]]:
+        """How often a line was on in a loop of a round, up to where that is now, and in all."""
+        lists = {e.selection for e in walk.subexpressions(line.guard or ZERO) if isinstance(e, n.Member)}
+        lists &= walk.selected_around(line.name, self.spec.body)
+        for s in (s for s in self.everything if isinstance(s, n.Assign) and s.name in lists):
+            if isinstance(s.value, n.Gather) and s.value.count is not None:
+                yield n.Index(f"$below_{s.name}", self._index(k)), s.value.count
+        for e in _told_by(line):
+            yield _where(n.Compare("<", replace(e, index=RECORDS), self._index(k))), ONE
+        if line.guard is None and isinstance(stmt, n.For):
+            yield self._index(k), _high(stmt)
 
     def _once_a_round(self, k: int, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where each line costs once in a round: of a loop inside once its flag is up."""
