@@ -35,8 +35,8 @@ REWRITES = {
     "a probability of the form": "write `Geo(1 - exp(-a))`, where `a` is 1 over the scale",
     "a public function would know": "compute it before the call, of what was released before, or write what "
     "is tested without it",
-    "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`, outside of branches, and "
-    "before any `break` of its loop",
+    "stands alone on the right": "give it an assignment of its own, `w = argmax(…)`, outside of branches, "
+    "and before any `break` of its loop",
     "depends on what is released later": "noise that lasts over several answers, as a threshold's, makes no "
     "composition of them: put what stops at its first answer into a spec of its own that claims ε, and call "
     "it anew for each (`aligncheck examples delta/sparse_delta`); an index is chosen with `Choose`, or with "
