@@ -1,6 +1,6 @@
 """How an index is chosen: the greatest values (`argmax`, `argmin`, `top`, `upto`, as statements of the top
-level; lists also in each round of a loop), or one at random, in proportion to weights (`Choose`). And maxima that the alignment looks ahead to,
-logarithms of sums of weights, logistic numbers.
+level; lists also in each round of a loop), or one at random, in proportion to weights (`Choose`). And maxima
+that the alignment looks ahead to, logarithms of sums of weights, logistic numbers.
 
 What is selected is a part of what the stronger mechanism releases, so the alignment may use it like a tag. A
 draw by a stated density is a coordinate of the theorem that stays as it is. It costs by how much the
