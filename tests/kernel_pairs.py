@@ -935,6 +935,79 @@ PAIRS: tuple[Pair, ...] = (
         "defined",
         Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
+    *(
+        Pair(
+            f"the_greatest_sum_up_to_an_index_{name}",
+            spec(
+                *("for j, y in z:", "  eta[j] ~ Lap(2/eps)"),
+                f"w = argmax({total} + eta[j] for j in range(len(z)))",
+                "emit done(v = w)",
+                align=f"eta[i] += {shift}   when i == w",
+                more=f"  z : queries, sensitivity 1, adjacency {moves}\n",
+                where=" and len(z) >= 1",
+            ),
+            "cost invariant output",
+            Witness((drawn("eta", "alignment_cost <= (eps if w < j else 0)", index="j"),)),
+        )
+        for name, total, shift, moves in (
+            (
+                "twice",
+                "sum({1|2}*z[i] for i in range(j + 1))",
+                "1 + sum({1|2}*z[l] for l in range(i + 1)) - sum({1|2}*z'[l] for l in range(i + 1))",
+                "one",
+            ),
+            (
+                "for_less",
+                "sum(z[i] for i in range(j + 1))",
+                "{1|1/2} + sum(z[l] for l in range(i + 1)) - sum(z'[l] for l in range(i + 1))",
+                "one",
+            ),
+            ("if_all_move", "sum(z[i] for i in range(j + 1))", "1", "{one|all}"),
+            ("of_its_own_answer", "sum(z[{i|j}] for i in range(j + 1))", "1", "one"),
+            (
+                "beside_one_of_its_own_answer",
+                "sum(z[i] for i in range(j + 1)) + {0|1}*sum(z[j] for i in range(1))",
+                "1",
+                "one",
+            ),
+        )
+    ),
+    *(
+        Pair(
+            f"what_is_known_of_a_sum_of_{n}_by_the_name_of_its_end",
+            spec(
+                *("for j, y in z:", "  eta[j] ~ Lap(1)", "xi ~ Lap(1)", "mu ~ Lap(1)"),
+                "w = argmax(0*sum(z[i] for i in range(j + 1)) + eta[j] for j in range(len(z)))",
+                f"emit done(v = sum(z[i] for i in range({n})) + xi)",
+                align=f"xi += sum(z[i] for i in range({n})) - sum(z'[i] for i in range({n}))\n"
+                f"  mu += {{0|30}}*(sum(z[i] for i in range({n})) - sum(z'[i] for i in range({n})))"
+                f"   when {moved}",
+                more=f"  b : vector where len(b) == {n} and b[0] == 1 and {bounds}\n"
+                "  z : queries, sensitivity b[i]\n",
+                where=f" and len(z) == {n}",
+                claim="102",
+            ),
+            "cost",
+            Witness((drawn("eta", "alignment_cost == 0", index="j"),)),
+        )
+        for n, bounds, moved in (
+            (2, "b[1] == 100", "z[0] != z'[0]"),
+            (3, "b[1] == 1 and b[2] == 100", "z[0] != z'[0] and z[0] + z[1] != z'[0] + z'[1]"),
+        )
+    ),
+    Pair(
+        "sums_that_are_one_but_for_the_name_of_an_index",
+        spec(
+            *("for j, y in z:", "  eta[j] ~ Lap(2/eps)"),
+            "w = argmax(2*sum(z[j] - z[j] for i in range(2)) + sum({z[j]|z[i]} - z[j] for i in range(2))"
+            " + eta[j] for j in range(2))",
+            "emit done(v = w)",
+            more="  z : queries, sensitivity 1\n",
+            where=" and len(z) >= 2",
+        ),
+        "output",
+        Witness((drawn("eta", "alignment_cost == 0", index="j"),)),
+    ),
     Pair(
         "a_later_set_told_by_noise",
         spec(
@@ -1014,18 +1087,24 @@ PAIRS: tuple[Pair, ...] = (
         "acyclic",
         Witness((drawn("eta", "alignment_cost == 0"),)),
     ),
-    Pair(
-        "a_shift_by_a_sum_of_noise",
-        spec(
-            "mu ~ Lap(1/eps)",
-            "for i, y in q:",
-            "  eta[i] ~ Lap(1/eps)",
-            "best = max(eta[i] for i in q)",
-            "emit done",
-            align="mu += 0*(best' - best)\n  eta[i] += 0*{1|sum(mu + j for j in range(0, 1))}",
-        ),
-        "acyclic",
-        Witness((drawn("eta", "alignment_cost == 0"),)),
+    *(
+        Pair(
+            f"a_shift_by_a_sum_of_noise_{name}",
+            spec(
+                *("mu ~ Lap(1/eps)", "for i, y in q:", "  eta[i] ~ Lap(1/eps)"),
+                *("best = max(eta[i] for i in q)", "emit done"),
+                align=f"mu += 0*(best' - best)\n  eta[i] += 0*sum({part})",
+            ),
+            "acyclic",
+            Witness((drawn("eta", "alignment_cost == 0"),)),
+        )
+        for name, part in (
+            ("in_a_term", "{x|mu} + j for j in range(0, 1)"),
+            ("in_a_filter", "1 for j in range(0, 1) where {x|mu} >= 0"),
+            ("where_it_starts", "1 for j in range(floor({x|mu}), 3)"),
+            ("where_it_ends", "1 for j in range(0, floor({x|mu}))"),
+            ("in_another_sum", "sum({x|mu} for k in range(j)) for j in range(0, 1)"),
+        )
     ),
     Pair(
         "divided_by_its_own_image",
@@ -3329,6 +3408,16 @@ PAIRS: tuple[Pair, ...] = (
         "cost",
     ),
     # --- 10. The general route ---
+    Pair(
+        "a_map_that_folds_by_a_sum",
+        spec(
+            *("eta ~ Lap(1/eps)", "emit done"),
+            align="eta += 1   when sum(eta for j in range(1)) < 0\n"
+            "  eta {+=|-=} 1   when sum(eta for j in range(1)) >= 0",
+        ),
+        "injective",
+        Witness(route="injective"),
+    ),
     Pair(
         "a_map_that_folds",
         spec(

@@ -126,8 +126,9 @@ class Sets(Evaluator):
         if scope.mode is not Mode.LEVEL and (g.function not in (*EXTREMA, "sum") or g.count is not None):
             text = f"`{g.function}` stands alone on the right of `=`, under no test, and before any `break`"
             raise Reject("language", g.span, text)
-        if g.function not in EXTREMA and scope.mode is not Mode.LEVEL:
-            return self._total(self._summands(g, scope), scope)
+        if g.function == "sum":  # where only is asked what it depends on, its terms tell that
+            found, asked = self._summands(g, scope), scope.mode is Mode.LEVEL
+            return real(self._up_to(found)(found.high)) if asked else self._total(found, scope)
         found = self.opened(g, replace(scope, testing=scope.testing or g.function in PLACES))
         if g.function not in EXTREMA:
             return self.held(g.function, self.symbols.REAL)
@@ -215,7 +216,8 @@ class Sets(Evaluator):
 
     def _up_to(self, found: Opened) -> Callable[[Term], Term]:
         """The sum of the terms up to an index."""
-        inner, parts = self.around(found.j, found.body, found.low), (found.body, found.low)
+        inner = self.around(found.j, found.body, found.low)
+        parts = (found.at(self.another(inner)).body, found.low)
         domain, role = (self.symbols.INT,) * (len(inner) + 1), Defined(parts)
         key = ("sum", *map(anatomy, (*parts, *inner)))
         made = self.kept(key, lambda: self.symbols.function("sum", domain, found.body.sort(), role))
@@ -229,10 +231,19 @@ class Sets(Evaluator):
         """
         s, j, low, high, term = self.symbols, found.j, found.low, found.high, found.body
         around, up_to = self.around(j, term, low, high), self._up_to(found)
-        value, variables, path = up_to(high), scope.generic, scope.path
-        path.fact(Kind.RUN, both(up_to(low) == 0, implies(high <= low, value == 0)), variables)
+        value, of_end = up_to(high), [g for g in scope.generic if same(high, g + 1)]
+        end = self.kept(("end",), lambda: self.index("end"))
+
+        def known(formula: Term, *more: Term) -> None:
+            """For all indices around it; also where the end of the range is called by a name."""
+            scope.path.fact(Kind.RUN, formula, (*scope.generic, *more))
+            for g in of_end:
+                named = z3.substitute(formula, (high, end), (g, end - 1))
+                scope.path.fact(Kind.RUN, named, (*scope.generic, *more, end))
+
+        known(both(up_to(low) == 0, implies(high <= low, value == 0)))
         step = up_to(j + 1) == up_to(j) + term
-        path.fact(Kind.RUN, implies(both(low <= j, j < high), step), (*variables, j))
+        known(implies(both(low <= j, j < high), step), j)
 
         def place(word: str, *more: Term) -> Term:
             return self.of_set(word, s.INT, around, term, low, high, *more)
@@ -240,19 +251,19 @@ class Sets(Evaluator):
         one = Folded(value, place("least"), replace(found, within=both(low <= j, j < high)))
         least, beyond = one.over.at(one.place), one.over.at(place("beyond"))
         such = both(least.within, least.body <= 0, either(value >= 0, least.body < 0))
-        path.fact(Kind.RUN, either(value > 0, high <= low, such), variables)
+        known(either(value > 0, high <= low, such))
         far = both(beyond.within, absolute(beyond.body) > 1)
         if _counts(term):
-            path.fact(Kind.RUN, either(high <= low, absolute(value) <= high - low, far), variables)
-        known: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
-        others = [other for other in known if not same(other.value, value)]
+            known(either(high <= low, absolute(value) <= high - low, far))
+        totals: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
+        others = [other for other in totals if not same(other.value, value)]
         runs = self.symbols.runs_of(term)
         for other in (o for o in others if not runs or runs != self.symbols.runs_of(o.over.body)):
             apart = (f"apart {number}" for number in range(4 + len(self.sizes)))
             places = [place(word, other.over.at(j).body) for word in apart]
             for formula in self._apart(one, other, places):
-                path.fact(Kind.RUN, formula, (*variables, j))
-        known += [one] * (len(others) == len(known))
+                known(formula, j)
+        totals += [one] * (len(others) == len(totals))
         return real(value)
 
     @property
