@@ -172,6 +172,8 @@ def table(found: list[Judged]) -> str:
             sum(one.wrong != () for one in here),
         )
         lines.append(f"{construct:24}" + "".join(f"{count:15}" for count in counts))
+    right = [one.verdict == "VERIFIED" for one in found if one.spec.is_right]
+    lines.append(f"made to be right: {len(right)}, verified {sum(right)}")
     for part in sorted({part for one in found for part in one.spec.parts}):
         here = [one for one in found if one.spec.is_right and one.spec.parts == (part,)]
         proved = sum(one.verdict == "VERIFIED" for one in here)
