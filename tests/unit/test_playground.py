@@ -32,7 +32,7 @@ from aligncheck.synthesis.runs import pairs
 
 SPECS = Path(__file__).parents[2] / "specs"
 SCRIPT = Path(playground.__file__).with_name("playground.js")
-EACH = 4
+EACH = 6
 SEEN = {"output", "support", "scales", "draws", "cost", "fresh", "defined", "calls", "acyclic"}
 """The conditions that the page knows."""
 
