@@ -133,5 +133,5 @@ def _text(value: int | Value | None) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Fraction) and len(str(value)) > 12:
-        return exact.decimal(value, 6)
+        return f"~ {exact.decimal(value, 6)}"
     return str(value)

@@ -623,5 +623,7 @@ def test_events_are_described() -> None:
         describe(out(record("t", value=True, n=Between(None, F(3)), m=ABOVE)))
         == "t(value = true, n <= 3, m >= 1)"
     )
+    long = out(record("t", value=Exactly(F(1, 3 * 10**12))))
+    assert describe(long) == "t(value = ~ 3.33333e-13)"
     assert describe(out()) == "no record"
     assert describe(Raises()) == "the run raises an error"
