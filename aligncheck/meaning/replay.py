@@ -102,8 +102,8 @@ def replay(
     if all(draw.family.discrete for draw in done.run_d.draws):
         return done
     wanted, kept = {one.condition for one in done.violations}, set[Condition]()
-    for beside in _beside(scenario, done.run_d):
-        kept |= {one.condition for one in _replayed(mechanism, beside, limit)[0].violations}
+    for near in beside(scenario, done.run_d):
+        kept |= {one.condition for one in _replayed(mechanism, near, limit)[0].violations}
         if kept >= wanted:
             break
     return replace(done, violations=tuple(one for one in done.violations if one.condition in kept))
@@ -112,7 +112,7 @@ def replay(
 _TRIES, _NEAR = 24, Fraction(1, 10**6)
 
 
-def _beside(scenario: Scenario, run_d: interpreter.Run) -> Iterator[Scenario]:
+def beside(scenario: Scenario, run_d: interpreter.Run) -> Iterator[Scenario]:
     """Scenarios with slightly other noise wherever noise is continuous: a few directions, always the same."""
     chance = Random(0)
     for _ in range(_TRIES):

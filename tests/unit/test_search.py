@@ -70,6 +70,21 @@ def test_a_violation_replays() -> None:
     assert dict(violation.counterexample.scenario.parameters)["b"] == 0
 
 
+@pytest.mark.parametrize(
+    ("value", "fails"),
+    [
+        ("x - x' + out[0].value - out[0].value", False),
+        ("floor(out[0].value)", False),
+        ("clip(out[0].value, 1, 2)", True),
+    ],
+)
+def test_a_shift_that_reads_a_release_has_to_follow_it(value: str, fails: bool) -> None:
+    program = "eta ~ Lap(1/eps)\nemit value(x + eta)\nxi ~ Lap(1/eps)\nif xi >= 0: emit top\nelse: emit low"
+    align = f"eta += x - x'\nxi += {value}"
+    failing = found(Condition.COUNTABLE, program, align, steps=2_000)
+    assert (failing is not None) is fails
+
+
 def test_no_time_finds_nothing() -> None:
     assert found(Condition.SCALES, "eta ~ Lap(b/eps)\nemit value(x + eta)", steps=0) is None
 

@@ -26,10 +26,21 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Parameter
 from aligncheck.language.syntax.walk import conjuncts_of, names_in, shifts_in, subexpressions
+from aligncheck.meaning.alignment import Alignment, run_on_d
 from aligncheck.meaning.choices import Ground, allowed, constants_of
-from aligncheck.meaning.exact import Undecided
-from aligncheck.meaning.interpreter import Fault, Invoked, Run, RunScope, StepLimit, Stopped, truth_of
-from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
+from aligncheck.meaning.exact import Number, Undecided, add
+from aligncheck.meaning.interpreter import (
+    STEP_LIMIT,
+    EmittedRecord,
+    Fault,
+    Invoked,
+    Run,
+    RunScope,
+    StepLimit,
+    Stopped,
+    truth_of,
+)
+from aligncheck.meaning.replay import Replay, aligned, beside, draw_count, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.failing.models import LIMITS, Models
@@ -76,6 +87,10 @@ the lemma, so that runs that violate these tell something only where it stopped 
 _ROUNDS, _TRIES, _FOR_EACH, _CHOICES = 4, 10, 12, 60
 """How often all lengths are tried; how many runs each time with each of the two simplest choices of
 parameters; and how many more for each entry, with a choice at random among so many.
+"""
+_PLACES, _CHANGES, _LEAST = 8, 5, Fraction(1, 10**9)
+"""Released numbers are changed by so many quarters at most, and there by so many small amounts, of which this
+is the least.
 """
 _OF_A_RUN = 3
 """The steps of an effort that a pair of runs takes."""
@@ -563,12 +578,17 @@ class _Search:
         return FailingRun(Condition.INJECTIVE, span, message, Counterexample(scenario, first, other))
 
     def _uncountable(self, scenario: Scenario, way: Course) -> FailingRun | None:
-        lines = (line for line in shifts_in(self.inputs.mechanism.align) if tells_numbers(line))
-        drawn = {x for x, _ in way.drawn}
-        span = next((line.span for line in lines if line.name in drawn), self.inputs.mechanism.span)
+        """A shift is another one for each of the values that a released number can have, somewhere; where
+        only tests read such a number (beside noise), that is not looked at.
+        """
+        mechanism, drawn = self.inputs.mechanism, {x for x, _ in way.drawn}
+        lines = [one for one in shifts_in(mechanism.align) if tells_numbers(one) and one.name in drawn]
+        line = next((one for one in lines if _follows_release(mechanism, scenario, one.name)), None)
+        if lines and line is None:
+            return None
         message = "the shift contains a released number: a different alignment for each of its values"
-        shown = Counterexample(scenario, replay(self.inputs.mechanism, scenario))
-        return FailingRun(Condition.COUNTABLE, span, message, shown)
+        shown = Counterexample(scenario, replay(mechanism, scenario))
+        return FailingRun(Condition.COUNTABLE, mechanism.span if line is None else line.span, message, shown)
 
     # --- two runs with one output ---------------------------------------------------------------------------
 
@@ -641,6 +661,45 @@ class _Search:
             )
         except (Unrealised, ScenarioError, Undecided):
             return None
+
+
+def _follows_release(mechanism: Mechanism, scenario: Scenario, name: str) -> bool:
+    """Whether the shifts of a variable are others for each of a few changes of what is released, by as little
+    as one likes, while the noise stays: of a step function they are two at most. Only numbers count that
+    follow continuous noise. Raises `ScenarioError` and `Undecided`.
+    """
+    run_d, machine = run_on_d(mechanism, scenario, STEP_LIMIT)
+    other = run_on_d(mechanism, next(beside(scenario, run_d)), STEP_LIMIT)[0].output
+    if [one.tag for one in run_d.output] != [one.tag for one in other]:
+        return False
+
+    def shifts(by: Fraction) -> tuple[Number, ...]:
+        output = tuple(_changed(one, near, by) for one, near in zip(run_d.output, other, strict=True))
+        alignment = Alignment(mechanism, scenario, replace(run_d, output=output), machine, STEP_LIMIT)
+        alignment.run()
+        return tuple(shift for key, shift in alignment.shifts.items() if key[0] == name)
+
+    def follow(place: Fraction) -> bool:
+        found: set[tuple[Number, ...]] = set()
+        for change in range(_CHANGES):
+            found.add(shifts(place + _LEAST * change**2))
+            if len(found) <= change:
+                return False
+        return True
+
+    return any(follow(Fraction(place, 4)) for place in sorted(range(-_PLACES, _PLACES + 1), key=abs))
+
+
+def _changed(record: EmittedRecord, other: EmittedRecord, by: Fraction) -> EmittedRecord:
+    """The record with the numbers changed that are others in another run."""
+    pairs = zip(record.fields, other.fields, strict=True)
+    return replace(
+        record,
+        fields=tuple(
+            (name, value if isinstance(value, bool) or value == after else add(value, by))
+            for (name, value), (_, after) in pairs
+        ),
+    )
 
 
 def _calls(replayed: Replay) -> list[Invoked]:
