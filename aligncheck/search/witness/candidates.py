@@ -153,9 +153,16 @@ class Candidates:
                 yield Group(True, (n.Compare("<", ZERO, name), less(ZERO, name)))
         records = self.start(RECORDS) if RECORDS in self.changed else None
         if records is not None:
-            yield Group(True, (less(n.Name(RECORDS), records),))
+            none = less(n.Name(RECORDS), records)
+            yield Group(True, (none,))
+            yield from (Group(True, (none, either(flag, none))) for flag in (*self._raised(), *self._kept()))
+            if records != ZERO:
+                first = less(n.Name(RECORDS), ZERO)
+                flags = (n.Unary("not", e) for e in self.tests if not isinstance(e, n.Compare))
+                yield from (Group(True, (either(flag, first),)) for flag in flags)
             yield from self._each_time(records)
         yield from self._relations()
+        yield from self._carried(records)
         yield from self._holders()
 
     def _each_time(self, records: n.Expr) -> Iterator[Group]:
@@ -167,6 +174,16 @@ class Candidates:
             yield Group(True, (implied(test, as_many),))
 
     def _truths(self) -> Iterator[n.Expr]:
+        for x in self.variables:  # what was so where a loop around started its round, and is not undone
+            start, given = self.given[x], {w.value(x) for w in self.rounds} - {n.Name(x)}
+            before = start[0] if len(start) == 1 else ZERO
+            if isinstance(before, n.Name) and len(given) == 1 and isinstance(value := given.pop(), n.Boolean):
+                up = (
+                    (n.Name(x), before)
+                    if value.value
+                    else (n.Unary("not", n.Name(x)), n.Unary("not", before))
+                )
+                yield implied(up[1], up[0])
         if not isinstance(self.stmt, n.For):
             return
         first = equal(self.at, self._low)
@@ -198,6 +215,24 @@ class Candidates:
             else:
                 yield Group(True, (less(left, right),))
                 yield Group(True, (less(right, left),))
+
+    def _carried(self, records: n.Expr | None) -> Iterator[Group]:
+        """What loops inside count up from where they left off: as many as there are records."""
+        inside = list(walk.statements_in(self.stmt.body))
+        if records is None or not any(isinstance(s, n.For | n.While) for s in inside):
+            return
+        sizes = [each for loop in inside if isinstance(loop, n.For | n.While) for each in _sizes(loop)]
+        for x in self.variables:
+            up = n.Binary("+", n.Name(x), ONE)
+            values = [s.value for s in inside if isinstance(s, n.Assign) and s.name == x]
+            start = self.start(x)
+            if start is not None and all(value == up for value in values):
+                rounds = total(n.Name(x)) - total(start)
+                yield Group(True, (equal(n.Name(RECORDS), (total(records) + rounds).expression()),))
+        rounds = total(self.at) - total(self._low)
+        for size, test in sizes if isinstance(self.stmt, n.For) else ():
+            each = equal(n.Name(RECORDS), (total(records) + rounds * total(size)).expression())
+            yield Group(True, (each, implied(test, each)))
 
     def _holders(self) -> Iterator[Group]:
         """Variables that hold the index of some round."""
@@ -503,22 +538,28 @@ class Candidates:
 
     def _flagged(self) -> Iterator[tuple[str, Amount, list[Amount]]]:
         """Truths that the loop changes once, and tests of what it holds that a round may change."""
-        for x in self.variables:
-            start = self.given[x]
-            if len(start) == 1 and isinstance(start[0], n.Boolean):
-                flag: n.Expr = n.Name(x) if not start[0].value else n.Unary("not", n.Name(x))
-                steps = [
-                    total(ONE) if isinstance(w.value(x), n.Boolean) and w.value(x) != start[0] else Amount()
-                    for w in self.rounds
-                ]
-                yield x, total(counted(flag)), steps
-        for test in self.tests:
+        for flag, x in self._raised().items():
+            now = [w.value(x) for w in self.rounds]
+            changes = [isinstance(value, n.Boolean) and value != self.given[x][0] for value in now]
+            yield x, total(counted(flag)), [total(ONE) if each else Amount() for each in changes]
+        for side, x in self._kept().items():
+            held = walk.names_in(side) & {*self.variables} - {*self.counters}
+            moved = [any(x in w.values for x in held) for w in self.rounds]
+            yield x, total(counted(side)), [total(ONE) if each else Amount() for each in moved]
+
+    def _kept(self) -> dict[n.Expr, str]:
+        """Tests of what a loop holds, and their contraries, by a variable."""
+        found: dict[n.Expr, str] = {}
+        for test in (e for e in self.tests if isinstance(e, n.Compare)):
             held = walk.names_in(test) & {*self.variables} - {*self.counters}
-            if isinstance(test, n.Compare) and held:
-                moved = [any(x in w.values for x in held) for w in self.rounds]
-                sides: tuple[n.Expr, ...] = (test, n.Unary("not", test))
-                steps = [total(ONE) if each else Amount() for each in moved]
-                yield from ((min(held), total(counted(side)), steps) for side in sides)
+            found |= dict.fromkeys((test, n.Unary("not", test)), min(held)) if held else {}
+        return found
+
+    def _raised(self) -> dict[n.Expr, str]:
+        """Whether a truth is another one than at the entry, by its variable."""
+        starts = {x: self.given[x][0] for x in self.variables if len(self.given[x]) == 1}
+        truths = {x: e.value for x, e in starts.items() if isinstance(e, n.Boolean)}
+        return {n.Unary("not", n.Name(x)) if value else n.Name(x): x for x, value in truths.items()}
 
     def _rates(self) -> list[Amount]:
         """What a unit costs, for every draw in the loop that is moved."""
@@ -600,6 +641,22 @@ class Candidates:
     def _passed(self, index: n.Expr) -> n.Expr:
         """1 where the loop has passed an index."""
         return counted(n.Compare("<", index, self.at))
+
+
+def _sizes(loop: n.For | n.While) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """How many rounds a loop has that counts from 0 while a test holds, and that test."""
+    match loop:
+        case n.While(test=n.Logic(op="and", args=tests)):
+            for each in tests:
+                if isinstance(each, n.Compare) and each.op == "<" and isinstance(each.left, n.Name):
+                    yield from ((each.right, other) for other in tests if other != each)
+        case n.For(over=over, body=(n.If(branches=(n.Branch(test=ends, body=(n.Break(),)),)), *_)):
+            if isinstance(over, n.OverQueries):
+                yield n.Call("len", (n.Name(over.base),)), n.Unary("not", ends)
+            else:
+                yield (total(over.high) - total(over.low)).expression(), n.Unary("not", ends)
+        case n.For() | n.While():
+            pass
 
 
 def _few(found: Iterable[Amount], most: int) -> list[Amount]:

@@ -73,15 +73,28 @@ def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
 
 def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n.Expr | None:
     """The cost at the answers of a list that move."""
-    place = _place(line, group)
+    place, several = _place(line, group), _places(line, group)
     if cost is None or not group.adjacency.ways or place is None:
         return None
-    marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
+    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+    if len(several) > 1:
+        each = (total(cost).times(Fraction(1, len(several)))).expression()
+        tests = (n.Compare("==", at, mark) for at, mark in product(several, marks))
+        return _sum(n.Conditional(test, each, ZERO) for test in tests)
     there = tuple(
         at if (own := _owned(mark, line, group)) is None else n.Logic("and", (at, own))
         for mark, at in ((mark, _looks_at(mark, line, place, group)) for mark in marks)
     )
     return n.Conditional(there[0] if len(there) == 1 else n.Logic("or", there), cost, ZERO)
+
+
+def _places(line: n.Shift, group: n.Queries) -> list[n.Expr]:
+    """At which answers a line looks, but for sums."""
+    parts = list(walk.subexpressions(line.value)) if line.index is not None else []
+    if any(isinstance(part, n.Gather) for part in parts):
+        return []
+    at = (part.index for part in parts if isinstance(part, n.Index) and part.base in group.names)
+    return list(dict.fromkeys(at))
 
 
 def _looks_at(mark: n.Expr, line: n.Shift, place: n.Expr, group: n.Queries) -> n.Expr:
@@ -664,11 +677,7 @@ class MoreLines(Scans):
                     yield _sum([_where(self._before(k, mark)) for mark in marks])
                     for reached in self._drawn_up_to(line, k):
                         yield _sum([_where(n.Compare("<", mark, reached)) for mark in marks])
-                    place = _place(line, group)
-                    if isinstance(line.index, n.Name) and place is not None and place != line.index:
-                        now = line_costs.resolved(place, {line.index.ident: self._index(k)})
-                        now = self._at_head(k, now)
-                        yield _sum([_where(replace(self._before(k, mark), right=now)) for mark in marks])
+                    yield from self._passed(line, group, marks, k)
                     for start in self._starts(k, group):
                         yield _sum([_where(n.Compare("<", mark, start)) for mark in marks])
                     for name, place in self._sorted_by(k):
@@ -681,6 +690,23 @@ class MoreLines(Scans):
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
         options = [list(self._often(way, line, k)) for way in ways]
         yield from (_sum(each) for each in product(*options))
+
+    def _passed(self, line: n.Shift, group: n.Queries, marks: list[n.Name], k: int) -> Iterator[n.Expr]:
+        """How often the answers that move were looked at before a round, where a line does not look at that
+        of its own index alone: at one other, or at several, some of which may come from the end.
+        """
+        place, several = _place(line, group), _places(line, group)
+        if not isinstance(line.index, n.Name) or (place in (None, line.index) and len(several) < 2):
+            return
+        tests: list[n.Expr] = []
+        for each in several if len(several) > 1 else [place] if place is not None else []:
+            now = self._at_head(k, line_costs.resolved(each, {line.index.ident: self._index(k)}))
+            falls = total(each).parts.get(((line.index, 1),), Fraction(0)) < 0
+            for mark in marks:
+                test = replace(self._before(k, mark), right=now)
+                tests.append(replace(test, left=test.right, right=test.left) if falls else test)
+        part = n.Number(Fraction(1, max(len(several), 1)))
+        yield _sum(n.Conditional(test, part, ZERO) for test in tests)
 
     def _told_by_calls(self, k: int) -> Iterator[n.Expr]:
         """In how many rounds so far a record of a call, that with the round's number, had a tag."""
@@ -708,6 +734,7 @@ class MoreLines(Scans):
                     continue
                 yield n.Name(f"$count_{part.tag}")
                 yield from (n.Name(x) for x in self.counters(k))
+                yield from self.counted_down(k)
                 yield from (_where(up) for up in self.flags(k))
             if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
                 before = self._before(k, part.right if part.left == line.index else part.left)
@@ -805,8 +832,9 @@ def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
         return cost
     if isinstance(how, n.Binary) and how.op == "+":
         return n.Binary("+", _times(how.left, cost), _times(how.right, cost))
-    if isinstance(how, n.Conditional) and how.then == ONE and how.otherwise == ZERO:
-        return n.Conditional(how.test, cost, ZERO)
+    if isinstance(how, n.Conditional) and isinstance(how.then, n.Number) and how.otherwise == ZERO:
+        part = cost if how.then == ONE else total(cost).times(how.then.value).expression()
+        return n.Conditional(how.test, part, ZERO)
     return n.Binary("*", cost, how)
 
 

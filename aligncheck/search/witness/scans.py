@@ -109,12 +109,21 @@ class Scans:
 
     def counters(self, k: int) -> list[str]:
         """Variables that a loop changes by 1 at a time, upwards."""
+        return self._stepped(k, "+")
+
+    def counted_down(self, k: int) -> Iterator[n.Expr]:
+        """By how much variables have fallen that a loop changes by 1 at a time, downwards."""
+        for x in self._stepped(k, "-"):
+            start = added_up.value_before(self.spec, self.loops[self._around(k)[0]], x)
+            if start is not None:
+                yield (total(start) - total(n.Name(x))).expression()
+
+    def _stepped(self, k: int, op: str) -> list[str]:
         found: dict[str, bool] = {}
         for s in self.inside[k]:
             if isinstance(s, n.Assign):
-                up = s.value == n.Binary("+", n.Name(s.name), ONE)
-                found[s.name] = found.get(s.name, True) and up
-        return [x for x, up in found.items() if up]
+                found[s.name] = found.get(s.name, True) and s.value == n.Binary(op, n.Name(s.name), ONE)
+        return [x for x, steps in found.items() if steps]
 
     def _up_to_limits(self, k: int) -> Iterator[n.Expr]:
         """What is compared with a limit where a flag is set: below it as long as the flag is not."""
