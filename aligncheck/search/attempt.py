@@ -23,7 +23,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
-from aligncheck.search.rewrites import conversion_help, lists_help, rewrite_for, selection_help
+from aligncheck.search.rewrites import coins_help, conversion_help, lists_help, rewrite_for, selection_help
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import AlignmentFails, ConditionReport, ObligationReport, Status, Unknown, Verdict
 
@@ -421,6 +421,8 @@ def _help(condition: Condition | None, mechanism: n.Mechanism, at: Span) -> str:
                 "let a counter move towards a bound in every round (`while i < len(q) and …`, with "
                 "`i = i + 1` outside of branches), or fresh noise decide a test against fixed numbers"
             )
+        case Condition.OUTPUT | Condition.DRAWS if (said := coins_help(mechanism, at)) is not None:
+            return said
         case Condition.DRAWS:
             return "draw the same in every branch, or emit a record in each that tells them apart"
         case Condition.FRESH:

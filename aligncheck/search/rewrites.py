@@ -4,15 +4,32 @@ refusal, which name the construct. Advice only.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from aligncheck.language.source import Span
-from aligncheck.language.syntax.nodes import SELECTING, Approximate, Assign, For, Gather, Mechanism, While
+from aligncheck.language.syntax.nodes import (
+    SELECTING,
+    Approximate,
+    Assign,
+    Conditional,
+    For,
+    Gather,
+    If,
+    Mechanism,
+    Number,
+    Sample,
+    While,
+)
 from aligncheck.language.syntax.walk import (
     align_expressions,
     expressions_in,
     names_in,
+    own_expressions,
     selected_in_round,
     statements_in,
 )
+from aligncheck.language.unparse import unparse_expr
+from aligncheck.search.witness.totals import total
 
 REWRITES = {
     "drawn from two families": "draw each kind of noise under a name of its own, with a line in `align` each",
@@ -62,6 +79,17 @@ LISTS = (
     'the loop: `use noisy_topk from "noisy_topk.dp"`'
 )
 
+ARMS = (
+    "`{0}` is drawn in arms that the data tells apart, so which arm it was would be released: let the arms "
+    "choose the chance alone, `p = …`, and draw once after them, `{1} ~ Bernoulli(p)`"
+)
+
+TWO_COINS = (
+    "whether the coin `{0}` leaves the answer to the coin `{1}` is not released, and an alignment tells no "
+    "such ways apart: write the one coin that both make; for `x if {0} == 1 else {1}` that is `{0} ~ "
+    "Bernoulli({2} if x == 1 else {3})`"
+)
+
 CONVERSION = "ln(1/δ)"
 """In the kernel's words for the step from ρ to ε and δ."""
 
@@ -83,6 +111,39 @@ OF_PARAMETER = (
 def rewrite_for(reason: str) -> str | None:
     """The rewrite for what a refusal names."""
     return next((advice for words, advice in REWRITES.items() if words in reason), None)
+
+
+def coins_help(mechanism: Mechanism, at: Span) -> str | None:
+    """For a coin that is drawn in several arms of an `if` with the test at `at`; or that says, where it is
+    tested, whether another one answers.
+    """
+    stmts = list(statements_in(mechanism.body))
+    coins = {s.name: s for s in stmts if isinstance(s, Sample) and s.family.coin}
+    for stmt in (s for s in stmts if isinstance(s, If) and any(b.test.span == at for b in s.branches)):
+        arms = (*(b.body for b in stmt.branches), stmt.otherwise)
+        drawn = [{s.name for s in statements_in(arm) if isinstance(s, Sample)} for arm in arms]
+        for x in sorted(set.intersection(*drawn) & coins.keys()):
+            index = coins[x].index
+            return ARMS.format(x, x if index is None else f"{x}[{unparse_expr(index)}]")
+    for e in (e for e in expressions_in(mechanism) if isinstance(e, Conditional)):
+        told, read = names_in(e.test) & coins.keys(), names_in(e.otherwise) & coins.keys()
+        if told and read - told:
+            return _one_coin(coins[min(told)], coins[min(read - told)])
+    for stmt in (s for s in stmts if isinstance(s, If)):
+        asked = {x for b in stmt.branches for x in names_in(b.test)} & coins.keys()
+        inside = (e for s in statements_in((stmt,)) for e in own_expressions(s))
+        others = ({x for e in inside for x in names_in(e)} & coins.keys()) - asked
+        if asked and others:
+            return _one_coin(coins[min(asked)], coins[min(others)])
+    return None
+
+
+def _one_coin(first: Sample, second: Sample) -> str:
+    """What two coins are together, of which the first one leaves the answer to the second."""
+    a, c, one = total(first.args[0]), total(second.args[0]), total(Number(Fraction(1)))
+    no = (one - a) * c
+    chances = (unparse_expr(e.expression()) for e in (a + no, no))
+    return TWO_COINS.format(first.name, second.name, *chances)
 
 
 def conversion_help(mechanism: Mechanism, reason: str) -> str | None:

@@ -117,6 +117,45 @@ def test_every_refusal_of_the_kernel_has_a_rewrite() -> None:
                     assert rewrite_for(reason) is not None, reason
 
 
+COINS = """\
+mechanism m
+input
+  x : int query, adjacency any, range [0, 1]
+privacy ln(3)
+program
+"""
+ONE_COIN = "a ~ Bernoulli(3/4 if x == 1 else 1/4)"
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("  a ~ Bernoulli(1/2)\n  b ~ Bernoulli(1/2)\n  emit said(v = x if a == 1 else b)\n", ONE_COIN),
+        (
+            "  a ~ Bernoulli(1/2)\n  if a == 1:\n    emit said(v = x)\n"
+            "  else:\n    b ~ Bernoulli(1/2)\n    emit said(v = b)\n",
+            ONE_COIN,
+        ),
+        (
+            "  if x == 1:\n    a ~ Bernoulli(3/4)\n  else:\n    a ~ Bernoulli(1/4)\n  emit said(v = a)\n",
+            "`p = …`, and draw once after them, `a ~ Bernoulli(p)`",
+        ),
+    ],
+)
+def test_coins_that_no_alignment_tells_apart_are_written_as_one(program: str, told: str) -> None:
+    found = judged(COINS + program)
+    assert isinstance(found, Unknown)
+    assert told in str(found.help)
+
+
+@pytest.mark.parametrize(
+    "drawn", [ONE_COIN, "if x == 1:\n    p = 3/4\n  else:\n    p = 1/4\n  a ~ Bernoulli(p)"]
+)
+def test_the_one_coin_is_verified(drawn: str) -> None:
+    found = judged(f"{COINS}  {drawn}\n  emit said(v = a)\n")
+    assert isinstance(found, Verified), found
+
+
 def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     noise = "  for j in range(len(q)):\n    xi[j] ~ Lap(2/eps)\n"
     chosen = "    w = argmax(q[j] + xi[{}] for j in q)\n    emit a(v = w)\nalign\n  "
