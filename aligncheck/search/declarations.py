@@ -113,21 +113,29 @@ def senseless(mechanism: n.Mechanism) -> tuple[str, Span] | None:
 
     Nothing is assumed of D and D': these clauses say what D ~ D' means.
     """
+    groups = [g for g in mechanism.inputs if isinstance(g, n.Queries) and not _plain(g)]
+    if not groups:
+        return None
     try:
         kernel, path = _declared(mechanism, Clauses)
     except Reject:
         return None
     facts = [f for f in path.facts if kernel.public_only(f.formula)]
     try:
-        for group in mechanism.inputs:
-            for name in group.names if isinstance(group, n.Queries) else ():
-                if isinstance(group, n.Queries):
-                    for goal, text, span in _sensible(kernel, path, group, name):
-                        if kernel.decider.follows(facts, goal, text) is None:
-                            return text, span
+        for group, name in ((g, x) for g in groups for x in g.names):
+            for goal, text, span in _sensible(kernel, path, group, name):
+                if kernel.decider.follows(facts, goal, text) is None:
+                    return text, span
     finally:
         kernel.symbols.ctx.forget()
     return None
+
+
+def _plain(group: n.Queries) -> bool:
+    """Whether a group demands nothing but a sensitivity that is a number, 0 or more, as it is written."""
+    given = group.sensitivity
+    number = given is None or (isinstance(given, n.Number) and given.value >= 0)
+    return number and group.lattice is None and group.range is None
 
 
 def _sensible(

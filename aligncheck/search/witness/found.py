@@ -15,6 +15,7 @@ from aligncheck.kernel.answer import Line
 from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.rewrite import bottom_up
 from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in, subexpressions
 from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
@@ -87,10 +88,13 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         sieve = Sieve(collected=made, effort=effort)
         asked = {line for a in made.arrivals for line in a.goals}
         chosen = _chosen_in_rounds(spec)
-        slow = {line for line in asked if _takes_long(witness, line, chosen)}
+        slow = {line for line in asked if _takes_long(_said(witness, line), chosen)}
+        of_d = {line for line in slow if line[1] == "early"}
         sieve.add(asked - slow)
-        sieve.add_slowly({line for line in slow if line[1] == "early"}, LONG)
-        sieve.add_slowly({line for line in slow if line[1] != "early"})
+        sieve.add_slowly(of_d, LONG)
+        false = {(line[0], e) for line in of_d - sieve.kept for e in _said(witness, line)}
+        left = (x for x in slow - of_d if not any((x[0], _on_d(e)) in false for e in _said(witness, x)))
+        sieve.add_slowly(left)
         return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
     finally:
         symbols.ctx.forget()
@@ -103,18 +107,32 @@ def _chosen_in_rounds(spec: n.Mechanism) -> set[str]:
     return {s.name for s in made if sets & names_in(s.value)}
 
 
-def _takes_long(witness: Witness, line: Line, chosen: set[str]) -> bool:
-    """Whether a set is in it, or a remainder, or what a set selects."""
+def _said(witness: Witness, line: Line) -> tuple[n.Expr, ...]:
+    """What a line of a loop says; nothing for other lines."""
     k, kind, at = line
     loop = witness.loops[k] if 0 <= k < len(witness.loops) else LoopWitness()
     lines = loop.later if kind == "later" else (*loop.early, *loop.invariants)
-    parts = subexpressions(lines[at]) if at < len(lines) else ()
+    return lines[at : at + 1]
+
+
+def _takes_long(lines: tuple[n.Expr, ...], chosen: set[str]) -> bool:
+    """Whether a set is in one, or a remainder, or what a set selects."""
     return any(
         isinstance(e, n.Gather)
         or (isinstance(e, n.Binary) and e.op == "%")
         or (isinstance(e, n.Name) and e.primed and e.ident in chosen)
-        for e in parts
+        for line in lines
+        for e in subexpressions(line)
     )
+
+
+def _on_d(line: n.Expr) -> n.Expr:
+    """The same of the run on D. Where that was not shown, the same of the run on D' is not, either."""
+
+    def bare(e: n.Expr) -> n.Expr:
+        return replace(e, primed=False) if isinstance(e, n.Name | n.Index) else e
+
+    return bottom_up(line, bare)
 
 
 def without(witness: Witness, lines: set[Line]) -> Witness:

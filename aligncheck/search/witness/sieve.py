@@ -26,6 +26,8 @@ COUNTED = {"arith.nl.optimize_bounds": False, "timeout": 20_000}
 """For solvers: without work with ever longer numbers, of which Z3 counts next to nothing; so the steps end a
 question, the same on every machine. The clock is for what may still be left of such work.
 """
+USUAL = 1
+"""How Z3 chooses cases by itself: for many lines at once it is led less often into what it does not count."""
 QUICKLY, SLOWLY = ((3, 250_000),), ((3, 700_000),)
 """The same of lines that take more instances."""
 FEW = 2
@@ -120,7 +122,7 @@ class Sieve(Decider):
             return False, None
         if self.stack is None:
             self.stack = Stack(formula.ctx)
-            self.stack.solver.set(**COUNTED)
+            self.stack.solver.set(case_split=USUAL, **COUNTED)
         solver = self.stack.hold(facts, self.term)
         solver.push()
         proved = self._counted(solver, [formula])
@@ -191,16 +193,16 @@ class Sieve(Decider):
 
     def needed(self, bounds: list[Line]) -> set[Line] | None:
         """Of bounds on the cost, the first ones first, so many that they and the claim follow; None
-        where all do not show the claim.
+        where all do not show the claim. (Without any the claim does not follow where there are some.)
         """
         others = self.kept - set(bounds)
         found, open_ = set[Line](), list(self.claims)
         while open_:
             arrival, goal = open_.pop()
-            if self.all_show([(arrival, goal)], others | found):
-                continue
             known = {self.collected.lines[f] for f in arrival.facts if f in self.collected.lines}
             some = [b for b in bounds if b in known & self.kept]
+            if (found & known or not some) and self.all_show([(arrival, goal)], others | found):
+                continue
             one = next((b for b in some if self.all_show([(arrival, goal)], others | found | {b})), None)
             more = {one} if one is not None else set(some)
             if one is None and not self.all_show([(arrival, goal)], self.kept):
