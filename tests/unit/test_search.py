@@ -76,6 +76,8 @@ def test_a_violation_replays() -> None:
         ("x - x' + out[0].value - out[0].value", False),
         ("floor(out[0].value)", False),
         ("clip(out[0].value, 1, 2)", True),
+        ("1 when eta >= out[0].value", True),
+        ("1 when eta >= out[0].value or eta < out[0].value", False),
     ],
 )
 def test_a_shift_that_reads_a_release_has_to_follow_it(value: str, fails: bool) -> None:

@@ -7,7 +7,7 @@ it is used.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice, product
@@ -579,16 +579,18 @@ class _Search:
 
     def _uncountable(self, scenario: Scenario, way: Course) -> FailingRun | None:
         """A shift is another one for each of the values that a released number can have, somewhere; where
-        only tests read such a number (beside noise), that is not looked at.
+        only tests read such a number (beside noise), it is another one for some of them.
         """
         mechanism, drawn = self.inputs.mechanism, {x for x, _ in way.drawn}
-        lines = [one for one in shifts_in(mechanism.align) if tells_numbers(one) and one.name in drawn]
-        line = next((one for one in lines if _follows_release(mechanism, scenario, one.name)), None)
-        if lines and line is None:
+        moved = [one for one in shifts_in(mechanism.align) if one.name in drawn]
+        lines = [one for one in moved if tells_numbers(one)]
+        follows = _follows_release if lines else _hangs_on_release
+        line = next((one for one in lines or moved if follows(mechanism, scenario, one.name)), None)
+        if line is None:
             return None
         message = "the shift contains a released number: a different alignment for each of its values"
         shown = Counterexample(scenario, replay(mechanism, scenario))
-        return FailingRun(Condition.COUNTABLE, mechanism.span if line is None else line.span, message, shown)
+        return FailingRun(Condition.COUNTABLE, line.span, message, shown)
 
     # --- two runs with one output ---------------------------------------------------------------------------
 
@@ -665,19 +667,9 @@ class _Search:
 
 def _follows_release(mechanism: Mechanism, scenario: Scenario, name: str) -> bool:
     """Whether the shifts of a variable are others for each of a few changes of what is released, by as little
-    as one likes, while the noise stays: of a step function they are two at most. Only numbers count that
-    follow continuous noise. Raises `ScenarioError` and `Undecided`.
+    as one likes, while the noise stays: of a step function they are two at most.
     """
-    run_d, machine = run_on_d(mechanism, scenario, STEP_LIMIT)
-    other = run_on_d(mechanism, next(beside(scenario, run_d)), STEP_LIMIT)[0].output
-    if [one.tag for one in run_d.output] != [one.tag for one in other]:
-        return False
-
-    def shifts(by: Fraction) -> tuple[Number, ...]:
-        output = tuple(_changed(one, near, by) for one, near in zip(run_d.output, other, strict=True))
-        alignment = Alignment(mechanism, scenario, replace(run_d, output=output), machine, STEP_LIMIT)
-        alignment.run()
-        return tuple(shift for key, shift in alignment.shifts.items() if key[0] == name)
+    shifts = _by_release(mechanism, scenario, name)
 
     def follow(place: Fraction) -> bool:
         found: set[tuple[Number, ...]] = set()
@@ -687,7 +679,38 @@ def _follows_release(mechanism: Mechanism, scenario: Scenario, name: str) -> boo
                 return False
         return True
 
-    return any(follow(Fraction(place, 4)) for place in sorted(range(-_PLACES, _PLACES + 1), key=abs))
+    return any(map(follow, _places()))
+
+
+def _hangs_on_release(mechanism: Mechanism, scenario: Scenario, name: str) -> bool:
+    """Whether they are others for some change."""
+    shifts = _by_release(mechanism, scenario, name)
+    return any(shifts(place) != shifts(Fraction(0)) for place in _places())
+
+
+def _places() -> Iterator[Fraction]:
+    """The small ones first."""
+    yield from (Fraction(place, 4) for place in sorted(range(-_PLACES, _PLACES + 1), key=abs))
+
+
+def _by_release(
+    mechanism: Mechanism, scenario: Scenario, name: str
+) -> Callable[[Fraction], tuple[Number, ...]]:
+    """The shifts of a variable where the numbers that are released, as far as they follow continuous noise,
+    are changed by so much, and the noise is not. Raises `ScenarioError` and `Undecided`.
+    """
+    run_d, machine = run_on_d(mechanism, scenario, STEP_LIMIT)
+    other = run_on_d(mechanism, next(beside(scenario, run_d)), STEP_LIMIT)[0].output
+    if [one.tag for one in run_d.output] != [one.tag for one in other]:
+        raise Undecided("noise decides what is released here")
+
+    def shifts(by: Fraction) -> tuple[Number, ...]:
+        output = tuple(_changed(one, near, by) for one, near in zip(run_d.output, other, strict=True))
+        alignment = Alignment(mechanism, scenario, replace(run_d, output=output), machine, STEP_LIMIT)
+        alignment.run()
+        return tuple(shift for key, shift in alignment.shifts.items() if key[0] == name)
+
+    return shifts
 
 
 def _changed(record: EmittedRecord, other: EmittedRecord, by: Fraction) -> EmittedRecord:
