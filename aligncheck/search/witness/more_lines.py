@@ -651,6 +651,17 @@ class MoreLines(Scans):
             found |= {start: None for start, _ in _parts_in(e, group)}
         yield from (e for e in found if e is not None and named(self._index(k)) in walk.names_in(e))
 
+    def _windows(self, line: n.Shift, k: int, group: n.Queries) -> Iterator[tuple[n.Expr, n.Expr]]:
+        """Where the part of a list ends that a line adds up, and how wide it is: the same in each round, in
+        which it is one answer further on.
+        """
+        index, own = self._index(k), named(line.index or ZERO)
+        for e in walk.subexpressions(line.value):
+            for ends in _parts_in(e, group) if isinstance(e, n.Gather) and e.function == "sum" else ():
+                start, end = (total(line_costs.resolved(each, {own: index})) for each in ends)
+                if named(index) not in (end - start).names() | (end - total(index)).names():
+                    yield end.expression(), (end - start).expression()
+
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
         if line.index is not None and not isinstance(line.index, n.Name):
@@ -680,6 +691,8 @@ class MoreLines(Scans):
                     yield from self._passed(line, group, marks, k)
                     for start in self._starts(k, group):
                         yield _sum([_where(n.Compare("<", mark, start)) for mark in marks])
+                    for end, wide in self._windows(line, k, group):
+                        yield _sum(_within(end, mark, wide) for mark in marks)
                     for name, place in self._sorted_by(k):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
                         yield _sum([_where(self._before(k, each)) for each in there])
@@ -825,6 +838,14 @@ def _tags(e: n.Expr) -> Iterator[n.OutIs]:
 def _where(test: n.Expr) -> n.Expr:
     """1 where it holds, else 0."""
     return n.Conditional(test, ONE, ZERO)
+
+
+def _within(end: n.Expr, mark: n.Expr, wide: n.Expr) -> n.Expr:
+    """In how many rounds before this one a place was in what ends here, in the round before one further back,
+    and so on.
+    """
+    reached = (total(end) - total(mark) - total(ONE)).expression()
+    return n.Call("max", (ZERO, n.Call("min", (reached, wide))))
 
 
 def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
