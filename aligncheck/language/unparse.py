@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import assert_never
 
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.tables import CELL
 from aligncheck.language.syntax.walk import has_densities
 
 _STEP = "  "
@@ -118,7 +119,7 @@ def unparse_input(declaration: n.Input) -> str:
 
 def unparse_shift(shift: n.Shift) -> str:
     """One line of an alignment."""
-    index = f"[{unparse_expr(shift.index)}]" if shift.index is not None else ""
+    index = _place(shift.index) if shift.index is not None else ""
     guard = f" when {unparse_expr(shift.guard)}" if shift.guard is not None else ""
     return f"{shift.name}{index} {shift.op} {unparse_expr(shift.value)}{guard}"
 
@@ -254,6 +255,12 @@ def _text(expr: n.Expr, context: int) -> str:
     return text if binding >= context else f"({text})"
 
 
+def _place(index: n.Expr) -> str:
+    if isinstance(index, n.Call) and index.function == CELL:
+        return "".join(f"[{unparse_expr(each)}]" for each in index.args)
+    return f"[{unparse_expr(index)}]"
+
+
 def _bound(expr: n.Expr) -> tuple[str, int]:
     """The text of an expression and how tightly it binds."""
     match expr:
@@ -264,7 +271,7 @@ def _bound(expr: n.Expr) -> tuple[str, int]:
         case n.Name(ident, primed):
             return ident + "'" * primed, _ATOM
         case n.Index(base, index, primed):
-            return f"{base}{chr(39) * primed}[{unparse_expr(index)}]", _ATOM
+            return f"{base}{chr(39) * primed}{_place(index)}", _ATOM
         case n.Call("exp", (n.Binary("*", third, n.Call("ln", args)),)) if third == n.THIRD:
             return f"{n.CUBE_ROOT}({_listed(args)})", _ATOM
         case n.Call(function, args):

@@ -96,7 +96,7 @@ class Failure:
     def fails(self, changed: Mechanism) -> bool:
         """Whether a mechanism with another alignment fails in this run, too."""
         try:
-            return self.scenario is None or bool(replay(changed, self.scenario).violations)
+            return self.scenario is not None and bool(replay(changed, self.scenario).violations)
         except (ScenarioError, Undecided):
             return True
 
@@ -118,10 +118,14 @@ def advice_for(
         case Condition.OUTPUT:
             found += _ties(mechanism, verified, effort)
         case Condition.DEFINED | Condition.SCALES:
-            # A scale may rather be the wrong one; what is undefined is so by what is declared.
-            some = effort.share(1 / 2) if failure.condition is Condition.SCALES else effort
-            found += _repaired(mechanism, failure, verified, some, _declarations(mechanism, failure))
-            return tuple(found or _repaired(mechanism, failure, verified, effort))
+            # A scale may rather be the wrong one; what is undefined is so by a guard, or by what is declared.
+            first = _declarations(mechanism, failure)
+            then = small_changes(mechanism, failure.condition, failure.place)
+            if failure.condition is Condition.DEFINED:
+                found += _repaired(mechanism, failure, verified, effort, then)
+                return tuple(found or _repaired(mechanism, failure, verified, effort, first))
+            found += _repaired(mechanism, failure, verified, effort.share(1 / 2), first)
+            return tuple(found or _repaired(mechanism, failure, verified, effort, then))
         case Condition.COUNTABLE | Condition.INVARIANT:
             return tuple(_repaired(mechanism, failure, verified, effort))
         case Condition.SUPPORT:

@@ -14,6 +14,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
 from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 from aligncheck.language.unparse import unparse_expr, unparse_shift
+from aligncheck.search.table_lines import as_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +41,14 @@ def small_changes(mechanism: n.Mechanism, condition: Condition, place: Span) -> 
                 yield from _other_draws(mechanism)
                 yield from _without_field(mechanism, place)
                 yield from _public_inputs(mechanism)
+        case Condition.DEFINED:
+            yield from _records_there(mechanism)
         case (
             Condition.TERMINATES
             | Condition.DRAWS
             | Condition.FRESH
             | Condition.ACYCLIC
             | Condition.INJECTIVE
-            | Condition.DEFINED
             | Condition.HYPOTHESES
             | Condition.CALLS
         ):
@@ -130,7 +132,8 @@ def other_lines(mechanism: n.Mechanism) -> Iterator[SmallChange]:
 
 def _with_line(mechanism: n.Mechanism, line: n.Shift, other: n.Shift) -> SmallChange:
     changed = replace(mechanism, align=tuple(other if each is line else each for each in mechanism.align))
-    return SmallChange(changed, f"with `{unparse_shift(other)}` in place of `{unparse_shift(line)}`")
+    shown, before = (unparse_shift(as_cells(mechanism, each)) for each in (other, line))
+    return SmallChange(changed, f"with `{shown}` in place of `{before}`")
 
 
 def _samples(mechanism: n.Mechanism) -> list[n.Sample]:
@@ -195,7 +198,8 @@ def _other_shifts(mechanism: n.Mechanism) -> Iterator[SmallChange]:
             continue
         rest = (*lines[:number], *lines[number + 1 :])
         if len(lines) > 1:
-            yield SmallChange(replace(mechanism, align=rest), f"without the line `{unparse_shift(line)}`")
+            text = f"without the line `{unparse_shift(as_cells(mechanism, line))}`"
+            yield SmallChange(replace(mechanism, align=rest), text)
         others = [replace(line, value=value) for value in _toggled(line.value)]
         others += [replace(line, op="+=", value=each) for each in _moves(mechanism, line.name, line.index)]
         if line.guard is not None:
@@ -206,9 +210,24 @@ def _other_shifts(mechanism: n.Mechanism) -> Iterator[SmallChange]:
         if sample.name not in moved and len(moved) == sum(isinstance(line, n.Shift) for line in lines):
             for value in _moves(mechanism, sample.name, sample.index):
                 added = n.Shift(sample.name, sample.index, "+=", value)
-                yield SmallChange(
-                    replace(mechanism, align=(added, *lines)), f"with the line `{unparse_shift(added)}` added"
-                )
+                text = f"with the line `{unparse_shift(as_cells(mechanism, added))}` added"
+                yield SmallChange(replace(mechanism, align=(added, *lines)), text)
+
+
+def _records_there(mechanism: n.Mechanism) -> Iterator[SmallChange]:
+    """A guard that asks first whether the record is there of which it reads a field."""
+    emits = [s for s in statements_in(mechanism.body) if isinstance(s, n.Emit)]
+    for line in mechanism.align:
+        if not isinstance(line, n.Shift) or line.guard is None:
+            continue
+        parts = tuple(subexpressions(line.guard))
+        for read in dict.fromkeys(e for e in parts if isinstance(e, n.OutField) and e.of == "out"):
+            for tag in dict.fromkeys(s.tag for s in emits if read.field in [f.name for f in s.fields]):
+                there = n.OutIs(read.index, tag)
+                if there not in parts:
+                    yield _with_line(
+                        mechanism, line, replace(line, guard=n.Logic("and", (there, line.guard)))
+                    )
 
 
 def _toggled(value: n.Expr) -> Iterator[n.Expr]:

@@ -24,6 +24,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.attempt import refuse_contradiction
+from aligncheck.search.table_lines import all_as_cells
 from aligncheck.synthesis.dearest import ONE_PROOF
 from aligncheck.synthesis.put_in import with_alignment
 from aligncheck.synthesis.reading import ONE, ProgramReading
@@ -278,10 +279,11 @@ class _AlignmentSearch:
         if self.tally.proofs >= self.effort.proofs:
             raise _Over("so many proofs are tried at most")
         self.tally.proofs += 1
-        text = with_alignment(self.source, items)
+        written = all_as_cells(self.mechanism, items)
+        text = with_alignment(self.source, written)
         verdict = self._verdict(text)
         if isinstance(verdict, Verified):
-            return FoundAlignment(items, text, verdict, self.tally)
+            return FoundAlignment(written, text, verdict, self.tally)
         shown = verdict.counterexample if isinstance(verdict, AlignmentFails) else None
         pair = None if shown is None or not self.effort.learns else pair_of(self.mechanism, shown.scenario)
         if pair is not None and pair.breaks(replace(self.mechanism, align=items)):

@@ -57,6 +57,7 @@ ORDER = (
     "search.failing",
     "search.declarations",
     "search.record_places",
+    "search.table_lines",
     "search.rewrites",
     "search.small_changes",
     "search.advice",

@@ -158,6 +158,7 @@ NEVER_BEFORE_VERIFIED = {
     "search.advice": "what would pass instead",
     "search.small_changes": "changes of a line, each verified before it is said",
     "search.rewrites": "what can be written in place of what the kernel has no rule for",
+    "search.table_lines": "how lines are written for a table",
     "search.record_places": "which record of the output a line means, said as advice",
     "meaning": "executes specs on numbers: what it says is believed of a counterexample, and of nothing else",
 }

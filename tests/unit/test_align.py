@@ -29,6 +29,7 @@ SPECS = Path(__file__).parents[2] / "specs"
 TESTS = Path(__file__).parents[1] / "specs"
 SAMPLE = (
     SPECS / "noisy_max_exp.dp",
+    SPECS / "table_histogram.dp",
     TESTS / "literature/privsprt.dp",
     TESTS / "literature/r2t.dp",
     TESTS / "peers/dpfinder/sum.dp",

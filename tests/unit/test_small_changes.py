@@ -43,6 +43,7 @@ align
         (Condition.OUTPUT, "x)", "with `eta[i] += q[i]` in place of `eta[i] += q[i] when i == 0`"),
         (Condition.OUTPUT, "x)", "with `eta[i]` in place of `eta[0]`"),
         (Condition.TERMINATES, "x)", None),
+        (Condition.DEFINED, "x)", None),
     ],
 )
 def test_what_is_tried(condition: Condition, at: str, among: str | None) -> None:
@@ -52,3 +53,14 @@ def test_what_is_tried(condition: Condition, at: str, among: str | None) -> None
     tried = list(small_changes(mechanism, condition, Span(start, start + 1)))
     assert among in [each.text for each in tried] if among else not tried
     assert all(each.changed != mechanism for each in tried)
+
+
+def test_a_guard_that_reads_a_field_asks_first_for_its_record() -> None:
+    other = SPEC.replace("emit noisy(value = x + eta[0], other = x)", "emit noisy(x)\n    emit done")
+    other = other.replace("when i == 0", "when out[i].value == i")
+    mechanism = check(Source("m.dp", other), parse(Source("m.dp", other)))
+    (change,) = small_changes(mechanism, Condition.DEFINED, Span(0, 1))
+    assert change.text == (
+        "with `eta[i] += q[i] when out[i] is noisy and out[i].value == i` in place of `eta[i] += q[i] when "
+        "out[i].value == i`"
+    )

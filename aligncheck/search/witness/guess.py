@@ -123,18 +123,28 @@ def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
     asks that leaves the loop, by `break` or by a flag that the test asks for.
     """
     parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
-    down = {e.operand for e in parts if isinstance(e, n.Unary) and e.op == "not"}
+    own = parts
     for inner in stmt.body:
         first = inner.branches[0].body[0] if isinstance(inner, n.If) else None
         ends = isinstance(first, n.Break)
-        if isinstance(inner, n.If) and isinstance(first, n.Assign) and isinstance(first.value, n.Boolean):
-            ends = n.Name(first.name) in (down if first.value.value else parts)
-            ends = ends and _counts(stmt, inner.branches[0].test)
+        if isinstance(inner, n.If) and isinstance(first, n.Assign):
+            ends = any(_fails(e, first) for e in own) and _counts(stmt, inner.branches[0].test)
         if isinstance(inner, n.If) and ends:
             test = inner.branches[0].test
             ways = test.args if isinstance(test, n.Logic) and test.op == "or" else (test,)
             parts = (*parts, *map(_not, ways))
     return parts
+
+
+def _fails(test: n.Expr, given: n.Assign) -> bool:
+    """Whether a flag is set to what a test says that it is not."""
+    flag, value = n.Name(given.name), given.value
+    if isinstance(value, n.Boolean):
+        return test == (n.Unary("not", flag) if value.value else flag)
+    if not isinstance(value, n.Number) or not isinstance(test, n.Compare) or test.left != flag:
+        return False
+    same = test.right == value
+    return isinstance(test.right, n.Number) and (test.op == "!=" if same else test.op == "==")
 
 
 def _counts(stmt: n.While, test: n.Expr) -> bool:
@@ -167,7 +177,7 @@ def measures(stmt: n.While) -> list[n.Expr]:
     for part in parts if found else ():
         if isinstance(part, n.Unary) and part.op == "not":
             found.append(n.Conditional(part.operand, none, one))
-        if isinstance(part, n.Name):
+        if isinstance(part, n.Name) or (isinstance(part, n.Compare) and part.op == "=="):
             found.append(n.Conditional(part, one, none))
     return [*found, _joined("+", found)] if len(found) > 1 else found
 

@@ -12,7 +12,7 @@ from itertools import product
 
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax import walk
+from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import ONE, ZERO
 from aligncheck.search.witness.candidates import implied
@@ -118,7 +118,7 @@ class Leaders(Scans):
             start = added_up.value_before(self.spec, self.loops[k], p.ident)
             if start is not None:
                 yield implied(test, n.Compare("==", p, start))
-        for flag in (n.Name(x, primed) for x in self._truths(k)):
+        for flag in (_primed(up, primed) for up in self._truths(k).values()):
             for test in (none, few):
                 yield n.Compare("==", flag, test)
                 yield n.Compare("==", flag, n.Unary("not", test))
@@ -149,7 +149,7 @@ class Leaders(Scans):
         chosen, at = {s.name for s in self.assigned if isinstance(s.value, n.Gather)}, f"at_{k}"
         for left_out in (n.Name(x, primed and x not in chosen) for x in self._left_out(k)):
             alone = n.Logic("or", (none, n.Logic("and", (few, n.Compare("==", left_out, over.low)))))
-            for flag in (n.Name(x, primed) for x in self._truths(k)):
+            for flag in (_primed(up, primed) for up in self._truths(k).values()):
                 yield n.Compare("==", flag, alone)
                 yield n.Compare("==", flag, n.Unary("not", alone))
             others = n.Compare("!=", n.Name(at), left_out)
@@ -196,6 +196,11 @@ def _following(e: n.Expr, step: int = 1) -> n.Expr:
 
 def _between(low: n.Expr, e: n.Expr, high: n.Expr) -> n.Expr:
     return n.Logic("and", (n.Compare("<=", low, e), n.Compare("<", e, high)))
+
+
+def _primed(e: n.Expr, primed: bool) -> n.Expr:
+    """What says that a flag is up, in one of the runs."""
+    return rewrite.bottom_up(e, lambda x: replace(x, primed=primed) if isinstance(x, n.Name) else x)
 
 
 def _unless(none: n.Expr, x: n.Expr, value: n.Expr) -> n.Expr:

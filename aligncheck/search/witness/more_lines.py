@@ -30,6 +30,7 @@ from aligncheck.search.witness.scans import (
     tests_of_head,
     told_by,
     where_a_flag_is,
+    without_lengths,
 )
 from aligncheck.search.witness.totals import total
 
@@ -146,6 +147,7 @@ class MoreLines(Scans):
         yield from self._up_to_limits(k)
         yield from self._held_places(k)
         yield from self._until_a_flag(k)
+        yield from self._of_two_values(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
 
@@ -158,7 +160,7 @@ class MoreLines(Scans):
             start = added_up.value_before(self.spec, loop, x)
             if start is not None:
                 counted = n.Compare("==", n.Name(x), (total(start) + rounds).expression())
-                yield from where_a_flag_is(self._truths(k), counted)
+                yield from where_a_flag_is(self._truths(k).values(), counted)
 
     def _taken(self, k: int) -> Iterator[n.Expr]:
         """What is taken of what is left of a budget: something, and less than that."""
@@ -262,7 +264,7 @@ class MoreLines(Scans):
         """Lines of both runs."""
         for x in self._changed(k):
             values = [s.value for s in self.assigned if s.name == x]
-            read = {y for v in values for y in walk.names_in(_without_lengths(v))}
+            read = {y for v in values for y in walk.names_in(without_lengths(v))}
             released = (f.value for s in self.inside[k] if isinstance(s, n.Emit) for f in s.fields)
             if x in self._truths(k) or not read & self.unequal or n.Name(x) in released:
                 yield n.Compare("==", n.Name(x, True), n.Name(x))
@@ -301,8 +303,8 @@ class MoreLines(Scans):
             yield n.Compare("<=", many, count)
             for x, limit in limits:
                 yield n.Compare("<=", count, limit)
-                yield from where_a_flag_is(flags, n.Compare("==", count, x))
-                yield from where_a_flag_is(flags, n.Compare("<", x, limit))
+                yield from where_a_flag_is(flags.values(), n.Compare("==", count, x))
+                yield from where_a_flag_is(flags.values(), n.Compare("<", x, limit))
 
     def later(self, k: int) -> Iterator[n.Expr]:
         """What the output has from here on: nothing where a flag is up."""
@@ -316,9 +318,9 @@ class MoreLines(Scans):
         for place in chosen if keeps and any(tells_output(e) for e in chosen) else ():
             not_before = n.Unary("not", self._before(k, place))
             yield not_before
-            yield from where_a_flag_is(self._truths(k), not_before)
+            yield from where_a_flag_is(self._truths(k).values(), not_before)
             for x in dict.fromkeys((*self._places(k), *self.counters(k))):
-                yield from where_a_flag_is(self._truths(k), n.Compare("==", place, n.Name(x)))
+                yield from where_a_flag_is(self._truths(k).values(), n.Compare("==", place, n.Name(x)))
         yield from self._released_at_last(k)
         if isinstance(self.loops[k], n.While):
             for place in chosen:
@@ -347,7 +349,11 @@ class MoreLines(Scans):
         """What a record after the loop tells, where a flag is up that nothing takes down: what is kept now.
         And that a round that it tells, under a test of the record, is none before this one.
         """
-        told = dict.fromkeys(each for line in walk.shifts_in(self.spec.align) for each in told_by(line))
+        loop = self.loops[k]
+        ends = low_of(loop), _high(loop) if isinstance(loop, n.For) else None
+        told = dict.fromkeys(
+            each for line in walk.shifts_in(self.spec.align) for each in told_by(line, *ends)
+        )
         fields = [(at, f) for at, emit in placed_records(self.spec) if told for f in emit.fields]
         for up, (at, f) in product(self.flags(k), fields):
             if walk.names_in(f.value) <= {*self._changed(k)}:
@@ -393,14 +399,16 @@ class MoreLines(Scans):
         often it was on, times what it costs.
         """
         lines = list(walk.shifts_in(self.spec.align))
-        found = [*self._by_rows(k, lines), *self._where_told(lines)]
+        found = [*self._by_rows(k, lines), *self._where_told(lines, False)]
+        one_way = any(g.adjacency.one_way for g in self.groups)
+        found += self._where_told(lines, True) if one_way else ()
         found += [
             e for last in dict.fromkeys((k, self._around(k)[0])) for e in self._paid_up_to(last, k, lines)
         ]
         found += self._within_a_round(k, lines)
         if any(list(self._told_to_be(each)) for each in range(len(self.loops))):
             found += self._once_a_round(k, lines, False)
-            if any(g.adjacency.one_way for g in self.groups):
+            if one_way:
                 found += self._once_a_round(k, lines, True)
         if len(lines) == 1:
             often = self._how_often(lines[0], k)
@@ -422,12 +430,15 @@ class MoreLines(Scans):
                 parts.append(self._called(s))
         yield from (_sum(each) for each in islice(product(*parts), MANY if all(parts) else 0))
 
-    def _where_told(self, lines: list[n.Shift]) -> Iterator[n.Expr]:
+    def _where_told(self, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where of each list of draws one is moved, which a record tells: once it is drawn."""
         paid: list[n.Expr] = []
         for line in lines:
             draws = [s for s in self.everything if isinstance(s, n.Sample) and s.name == line.name]
-            cost, told = next((c for s in draws for c in self._unit(line, s)), None), list(_told_by(line))
+            cost, told = (
+                next((c for s in draws for c in self._unit(line, s, cautious)), None),
+                list(_told_by(line)),
+            )
             if cost is None or (line.index is not None and not told):
                 return
             drawn = n.Name(f"$drawn_{line.name}")
@@ -822,13 +833,6 @@ def _told_by(line: n.Shift) -> Iterator[n.OutField]:
 
 def _high(loop: n.For) -> n.Expr:
     return loop.over.high if isinstance(loop.over, n.OverRange) else n.Call("len", (n.Name(loop.over.base),))
-
-
-def _without_lengths(e: n.Expr) -> n.Expr:
-    """An expression that reads what this one reads, but for the lists of which it asks the length."""
-    if isinstance(e, n.Call) and e.function == "len":
-        return ZERO
-    return walk.with_parts(e, tuple(map(_without_lengths, walk.parts_of(e))))
 
 
 def _tags(e: n.Expr) -> Iterator[n.OutIs]:

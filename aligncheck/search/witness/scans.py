@@ -26,6 +26,7 @@ class Scans:
         self.everything = list(walk.statements_in(spec.body))
         self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
         self.defined = line_costs.definitions(spec)
+        self.two_valued = _two_valued(self.assigned)
         self.groups = groups_of(spec)
         private = {x for g in self.groups for x in g.names}
         draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
@@ -100,10 +101,15 @@ class Scans:
     def flags(self, k: int) -> list[n.Expr]:
         """Where variables have a truth value that a loop sets them to; either one where a test is kept."""
         found: dict[n.Expr, None] = {}
+        truths = self._truths(k)
         for s in self.inside[k]:
-            if isinstance(s, n.Assign) and is_truth(s.value):
-                up = n.Name(s.name)
-                kept = (s.value.value,) if isinstance(s.value, n.Boolean) else (True, False)
+            if isinstance(s, n.Assign) and s.name in truths:
+                up = truths[s.name]
+                kept: tuple[bool, ...] = (True, False)
+                if isinstance(s.value, n.Boolean):
+                    kept = (s.value.value,)
+                elif isinstance(up, n.Compare):
+                    kept = (s.value == up.right,)
                 found |= dict.fromkeys(up if value else n.Unary("not", up) for value in kept)
         return list(found)
 
@@ -131,7 +137,7 @@ class Scans:
         for x, limit in dict.fromkeys(each for s in self.inside[k] for each in limits_of(s)):
             if flags and named(x) in self._changed(k):
                 yield n.Compare("<=", x, limit)
-                yield from where_a_flag_is(flags, n.Compare("<", x, limit))
+                yield from where_a_flag_is(flags.values(), n.Compare("<", x, limit))
 
     def _places(self, k: int) -> dict[str, n.Expr]:
         """Variables that hold a round of a loop, or an expression of it."""
@@ -160,20 +166,32 @@ class Scans:
                 yield n.Logic("or", (before, n.Compare("==", index, first)))
             kept = added_up.value_before(self.spec, loop, x)
             if kept is not None:
-                yield from where_a_flag_is(self._truths(k), n.Compare("==", n.Name(x), kept))
+                yield from where_a_flag_is(self._truths(k).values(), n.Compare("==", n.Name(x), kept))
 
-    def _truths(self, k: int) -> list[str]:
-        """Variables that a loop sets to a truth value."""
-        named = (s.name for s in self.inside[k] if isinstance(s, n.Assign) and is_truth(s.value))
-        return list(dict.fromkeys(named))
+    def _truths(self, k: int) -> dict[str, n.Expr]:
+        """Variables that a loop sets to a truth value, or to one of two numbers, and where they are up."""
+        found: dict[str, n.Expr] = {}
+        for s in self.inside[k]:
+            if isinstance(s, n.Assign) and is_truth(s.value):
+                found[s.name] = n.Name(s.name)
+            elif isinstance(s, n.Assign) and s.name in self.two_valued:
+                found[s.name] = n.Compare("==", n.Name(s.name), self.two_valued[s.name][1])
+        return found
+
+    def _of_two_values(self, k: int) -> Iterator[n.Expr]:
+        """That such a variable is one of its two numbers."""
+        for x in dict.fromkeys(x for x in self._changed(k) if x in self.two_valued):
+            yield n.Logic("or", tuple(n.Compare("==", n.Name(x), each) for each in self.two_valued[x]))
 
     def _found(self, k: int) -> Iterator[n.Expr]:
         """Flags, and tests of a round that ask whether such a variable holds one; and their contraries."""
-        yield from (e for x in map(n.Name, self._truths(k)) for e in (x, n.Unary("not", x)))
+        yield from (e for up in self._truths(k).values() for e in (up, n.Unary("not", up)))
         places = self._places(k).keys()
+        public = {i.name for i in self.spec.inputs if not isinstance(i, n.Queries)}
         for top in (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches):
             for test in all_of(top):
-                if isinstance(test, n.Compare) and walk.names_in(test) and walk.names_in(test) <= places:
+                read = walk.names_in(without_lengths(test)) - public
+                if isinstance(test, n.Compare) and read and read <= places:
                     yield from (test, n.Unary("not", test))
 
     def _scanned(self, k: int) -> Iterator[n.Expr]:
@@ -213,7 +231,7 @@ class Scans:
             moves = (line.value for line in walk.shifts_in(self.spec.align) if line.name in read)
             for by in dict.fromkeys(e for e in moves if added_up.is_public(self.spec, e)):
                 apart = n.Compare("==", n.Binary("-", n.Name(x, True), n.Name(x)), by)
-                yield from (apart, *where_a_flag_is(flags, apart))
+                yield from (apart, *where_a_flag_is(flags.values(), apart))
 
 
 def tests_of_head(loop: n.For | n.While) -> Iterator[n.Compare]:
@@ -247,13 +265,20 @@ def chosen_by(line: n.Shift) -> Iterator[n.Expr]:
             yield part.right if part.left == line.index else part.left
 
 
-def told_by(line: n.Shift) -> Iterator[tuple[n.Expr, n.Expr]]:
-    """The E and the rest of a guard `E == i and REST` that ask for what is released."""
+def told_by(line: n.Shift, low: n.Expr, high: n.Expr | None) -> Iterator[tuple[n.Expr, n.Expr]]:
+    """The E and the rest of a guard `E == i and REST` that ask for what is released; without a rest that E is
+    a round at all, from `low` up to below `high`.
+    """
     parts = all_of(line.guard) if line.guard is not None else ()
     for place in chosen_by(line):
         rest = [part for part in parts if tells_output(part) and line.index not in _sides(part)]
-        if tells_output(place) and rest:
-            yield place, rest[0] if len(rest) == 1 else n.Logic("and", tuple(rest))
+        if tells_output(place):
+            if not rest:
+                yield place, n.Compare(">=", place, low)
+                if high is not None:
+                    yield place, n.Compare("<", place, high)
+            else:
+                yield place, rest[0] if len(rest) == 1 else n.Logic("and", tuple(rest))
 
 
 def _sides(e: n.Expr) -> tuple[n.Expr, ...]:
@@ -264,9 +289,22 @@ def is_truth(e: n.Expr) -> bool:
     return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
 
 
-def where_a_flag_is(flags: Iterable[str], line: n.Expr) -> Iterator[n.Expr]:
+def _two_valued(assigned: Iterable[n.Assign]) -> dict[str, tuple[n.Expr, n.Expr]]:
+    """Variables that are set to two numbers, and to nothing else; the lesser one first."""
+    given: dict[str, list[n.Expr]] = {}
+    for s in assigned:
+        given.setdefault(s.name, []).append(s.value)
+    found: dict[str, tuple[n.Expr, n.Expr]] = {}
+    for x, values in given.items():
+        numbers = sorted({e.value for e in values if isinstance(e, n.Number)})
+        if len(numbers) == 2 and all(isinstance(e, n.Number) for e in values):
+            found[x] = n.Number(numbers[0]), n.Number(numbers[1])
+    return found
+
+
+def where_a_flag_is(flags: Iterable[n.Expr], line: n.Expr) -> Iterator[n.Expr]:
     """A line that holds unless a flag is up, or unless it is down."""
-    for flag in map(n.Name, dict.fromkeys(flags)):
+    for flag in dict.fromkeys(flags):
         yield n.Logic("or", (flag, line))
         yield n.Logic("or", (n.Unary("not", flag), line))
 
@@ -294,3 +332,10 @@ def tells_output(e: n.Expr) -> bool:
 
 def groups_of(spec: n.Mechanism) -> list[n.Queries]:
     return [item for item in spec.inputs if isinstance(item, n.Queries)]
+
+
+def without_lengths(e: n.Expr) -> n.Expr:
+    """An expression that reads what this one reads, but for the lists of which it asks the length."""
+    if isinstance(e, n.Call) and e.function == "len":
+        return ZERO
+    return walk.with_parts(e, tuple(map(without_lengths, walk.parts_of(e))))
