@@ -1,15 +1,20 @@
-"""What the kernel knows of sums, and of neighbours, is true of random ones."""
+"""What the kernel knows of sums, of neighbours, and of logarithms is true of random ones."""
 
 from __future__ import annotations
 
+import operator
 import random
+from collections.abc import Callable
 from fractions import Fraction
-from math import floor
+from functools import reduce
+from math import exp, floor, isclose, log
 from typing import Any
 
 import pytest
+import z3
 
 from aligncheck.kernel.decide import Kernel
+from aligncheck.kernel.evaluate import EXP, LN, rest
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Path
 from aligncheck.kernel.symbols import Symbols
@@ -124,3 +129,53 @@ def test_the_test_can_fail() -> None:
     known = Known("one", ([1, 2, 3], [2, 3, 3]))
     known.value("q[0] + q[1] + q'[0] + q'[1]")
     assert known.contradicts
+
+
+OPERATIONS: dict[int, Callable[..., float]] = {
+    z3.Z3_OP_ADD: operator.add,
+    z3.Z3_OP_SUB: operator.sub,
+    z3.Z3_OP_MUL: operator.mul,
+    z3.Z3_OP_DIV: operator.truediv,
+    z3.Z3_OP_TO_REAL: float,
+}
+VALUES = {"a": 0.7, "b": -1.3, "c": 2.9}
+"""Numbers for three parameters."""
+
+
+def some_number(numbers: random.Random, depth: int) -> str:
+    if depth == 0:
+        return numbers.choice(("a", "b", "c", "1", "2", "3/2", "(0 - 1)", "exp(a)", "exp(b - c)"))
+    parts = [some_number(numbers, depth - 1) for _ in range(2)]
+    return f"({numbers.choice([' + ', ' - ', '*', '/']).join(parts)})"
+
+
+def in_floats(term: Any, rules: dict[str, Any]) -> float:
+    """The value of a term; a logarithm is that of a number without its sign."""
+    parts = [in_floats(part, rules) for part in term.children()]
+    if z3.is_rational_value(term) or z3.is_int_value(term):
+        return float(Fraction(str(term)))
+    if (operation := OPERATIONS.get(term.decl().kind())) is not None:
+        return reduce(operation, parts)
+    if term.decl().eq(rules[LN]):
+        return log(abs(*parts))
+    return exp(*parts) if term.decl().eq(rules[EXP]) else VALUES[term.decl().name().split("!")[0]]
+
+
+def test_a_logarithm_is_that_of_its_factors() -> None:
+    """However a number is written, its logarithm is written with those of its parts; so is 1 - p for a p."""
+    text = "mechanism m\ninput\n  a : real\n  b : real\n  c : real\nprivacy 0\nprogram\n  emit done"
+    kernel, path = Kernel(parse(Source("m", text)), Witness(), Decider(), Symbols()), Path()
+    kernel.prepare_inputs(path)
+    scope, numbers, seen = kernel.scope(Mode.RELATION, path, kernel.spec.span), random.Random(0), 0
+    for _ in range(10 * ROUNDS):
+        term = real(kernel.number(expression(some_number(numbers, 3)), scope))
+        try:
+            value = in_floats(term, kernel.rules)
+        except ZeroDivisionError:
+            continue
+        left = in_floats(rest(term), kernel.rules)
+        assert isclose(left, 1 - value, abs_tol=1e-6 * max(1, abs(value))), term
+        if abs(value) > 1e-6:
+            seen += 1
+            assert isclose(in_floats(kernel.log(term), kernel.rules), log(abs(value)), abs_tol=1e-6), term
+    assert seen > 5 * ROUNDS
