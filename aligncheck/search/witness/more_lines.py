@@ -141,6 +141,7 @@ class MoreLines(Scans):
                     yield n.Compare("==", drawn, reached)
                 yield n.Name(f"$dense_{s.name}")
         yield from self._taken(k)
+        yield from self._added_up(k)
         yield from self._left_at(k)
         yield from self._records(k)
         yield from self._claimed(k)
@@ -170,6 +171,20 @@ class MoreLines(Scans):
                 left, part = e.left, e.right
                 if left == n.Name(s.name) and named(part) in self._changed(k):
                     yield from (n.Compare("<", ZERO, part), n.Compare("<", part, left))
+
+    def _added_up(self, k: int) -> Iterator[n.Expr]:
+        """What is added up from 0, and then divided by, or scales noise: it is above 0 after a round."""
+        loop = self.loops[k]
+        tops = (e for s in self.everything for e in walk.own_expressions(s))
+        parts = (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Binary))
+        below = [e.right for e in parts if e.op == "/"]
+        below += [scale for s in self.everything if isinstance(s, n.Sample) for scale in s.args]
+        names = {x for e in below for x in walk.names_in(e)}
+        added = (s for s in self.inside[k] if isinstance(s, n.Assign) and s.name in names)
+        for s in added if isinstance(loop, n.For) else ():
+            if added_up.added_to(s) is not None and added_up.value_before(self.spec, loop, s.name) == ZERO:
+                first = n.Compare("==", self._index(k), low_of(loop))
+                yield either(first, n.Compare("<", ZERO, n.Name(s.name)))
 
     def _left_at(self, k: int) -> Iterator[n.Expr]:
         """Where a loop inside was left that counts up to a limit, if that is kept."""
@@ -594,6 +609,9 @@ class MoreLines(Scans):
     def _values(self, draw: n.Sample) -> Iterator[n.Sample]:
         """The draw with the values of the variables in its scale."""
         names = {x for a in draw.args for x in walk.names_in(a)} - self.defined.keys()
+        here = {x for k in self._chain(draw) for x in self._changed(k)}
+        done = {x for k in range(len(self.loops)) for x in self._changed(k)} - here
+        names -= done  # what a loop before has added up has one value here, which has no other name
         given = {x: dict.fromkeys(s.value for s in self.assigned if s.name == x) for x in sorted(names)}
         given = {x: values for x, values in given.items() if values}
         for each in product(*given.values()):
