@@ -389,6 +389,12 @@ def _defined_help(mechanism: n.Mechanism, at: Span) -> str:
             "there has to be an index: declare that the list is long enough (`q : queries, … where "
             "len(q) >= 1`), and let no `where` of the set leave out all"
         )
+    clauses = {i.where.span for i in mechanism.inputs if i.where is not None}
+    for each in walk.subexpressions(expr) if expr is not None and at in clauses else ():
+        if isinstance(each, n.Gather) and isinstance(each.over, n.OverRange):
+            read = [e.base for e in walk.subexpressions(each.body) if isinstance(e, n.Index)]
+            if read:
+                return f"let the set run over the list itself: `… for {each.index} in {read[0]}`"
     divisor = expr.right if isinstance(expr, n.Binary) and expr.op in ("/", "%") else None
     if isinstance(divisor, n.Number):
         return "no number can be divided by 0: write what was meant in place of the divisor"

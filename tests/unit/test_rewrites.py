@@ -156,6 +156,29 @@ def test_the_one_coin_is_verified(drawn: str) -> None:
     assert isinstance(found, Verified), found
 
 
+SHARES = """\
+mechanism m
+input
+  q : queries, sensitivity 1
+  share : vector where len(share) == len(q) and 0 < share[i] <= 1
+  eps : real where eps > 0 and sum(share[j] for j in {0}) <= 1
+privacy eps
+program
+  for i, x in q:
+    z[i] ~ Lap(1/(eps*share[i]))
+    emit v(x + z[i])
+align
+  z[i] += q[i] - q'[i]
+"""
+
+
+def test_a_sum_in_a_clause_runs_over_the_list_itself() -> None:
+    found = judged(SHARES.format("range(len(q))"))
+    assert isinstance(found, Unknown)
+    assert "`… for j in share`" in str(found.help)
+    assert isinstance(judged(SHARES.format("share")), Verified)
+
+
 def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     noise = "  for j in range(len(q)):\n    xi[j] ~ Lap(2/eps)\n"
     chosen = "    w = argmax(q[j] + xi[{}] for j in q)\n    emit a(v = w)\nalign\n  "
