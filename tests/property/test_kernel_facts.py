@@ -52,7 +52,7 @@ class Known:
         self.kernel = Kernel(parse(Source("m", text)), Witness(), Decider(), Symbols())
         self.path = Path()
         self.kernel.prepare_inputs(self.path)
-        self.kernel.prepare_selections()
+        self.kernel.prepare_selections(self.path)
         number = self.kernel.symbols.integer
         self.said = [self.kernel.lengths["q"] == number(len(values[0]))]
         for at, pair in enumerate(zip(*values, strict=True)):
