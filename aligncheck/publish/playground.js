@@ -160,7 +160,7 @@ const aligncheck = (() => {
       switch (s.kind) {
         case "assign":
           this.variables[s.name] = value(s.value, this);
-          this.note({ kind: "assign", line: s.line, label: `${s.name} =`, shown: text(this.variables[s.name]), chosen: s.chosen });
+          this.note({ kind: "assign", line: s.line, label: `${s.name} =`, shown: text(this.variables[s.name]), chosen: s.chosen, name: s.name, value: this.variables[s.name] });
           return false;
         case "draw": {
           const key = keyOf(s.name, s.index === null ? null : whole(value(s.index, this)));
@@ -257,6 +257,13 @@ const aligncheck = (() => {
     };
   }
 
+  // The lists that the round of a draw selects after it.
+  function ofRound(program, d, draw) {
+    const at = d.steps.findIndex((s) => s.draw === draw);
+    const next = program.rounds[draw.name].map((name) => d.steps.slice(at).find((s) => s.name === name));
+    return Object.fromEntries(next.filter((s) => s && s.line > d.steps[at].line).map((s) => [s.name, s.value]));
+  }
+
   function shiftOf(program, draw, scopeWith) {
     const lines = (items) => items.flatMap((item) => {
       if (item.name) return item.name === draw.name ? [item] : [];
@@ -335,7 +342,7 @@ const aligncheck = (() => {
     const moved = (key) => {
       const on = d.draws.get(key);
       if (!on || d.ended !== null) return noise(key);
-      const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, on.environment, bound, noise, aheadAt(key));
+      const scopeWith = (bound) => alignScope(program, d, inputs, inputsPrime, { ...on.environment, ...ofRound(program, d, on) }, bound, noise, aheadAt(key));
       return add(on.value(), once(key, shifts, () => shiftOf(program, on, scopeWith)));
     };
     const prime = new Run(program, inputsPrime, (draw) => () => moved(draw.key), calledAgain);

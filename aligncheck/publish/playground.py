@@ -13,7 +13,14 @@ from aligncheck.language.families import Lattice, Moves, Slope
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.contract import Contract, contract_of
-from aligncheck.language.syntax.walk import gathered_in_full, names_in, renews, shifts_in, statements_in
+from aligncheck.language.syntax.walk import (
+    gathered_in_full,
+    names_in,
+    renews,
+    selected_around,
+    shifts_in,
+    statements_in,
+)
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.interpreter import NoiseKey, value_text
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
@@ -137,6 +144,7 @@ class _Writer:
             "privacy": self._expr(mechanism.privacy),
             "sets": {name: self._expr(e) for name, e in gathered_in_full(mechanism.body).items()},
             "drawn": sorted(drawn),
+            "rounds": {name: sorted(selected_around(name, mechanism.body)) for name in sorted(drawn)},
             "uses": {use.name: self._callee(contract_of(use)) for use in mechanism.uses},
             "clauses": [
                 [self._expr(item.where), unparse_expr(item.where), self._list_of(item, item.where)]
