@@ -4625,6 +4625,11 @@ PAIRS: tuple[Pair, ...] = (
         "cost",
     ),
     Pair(
+        "a_power_times_a_number",
+        _coin("9*exp(eps)/(1 + 9*exp(eps)) if y == 1 else 1/(1 + 9*exp(eps))", claim="eps + {1|0}*ln(9)"),
+        "cost",
+    ),
+    Pair(
         "a_power_of_another_number",
         _coin("(1 + y*(exp({1|2}*eps) - 1))/(1 + exp({1|2}*eps))", y=_FROM_0_TO_1),
         "cost",
