@@ -256,15 +256,20 @@ class Sets(Evaluator):
         if _counts(term):
             known(either(high <= low, absolute(value) <= high - low, far))
         totals: list[Folded] = self.kept(("totals", *map(anatomy, (low, high, *around))), list)
-        others = [other for other in totals if not same(other.value, value)]
-        runs = self.symbols.runs_of(term)
+        totals += [one] * all(not same(o.value, value) for o in totals)
+        runs, read = self.symbols.runs_of(term), self._read_in(term)
+        others = [o for o in totals if not same(o.value, value) and self._read_in(o.over.body) == read]
         for other in (o for o in others if not runs or runs != self.symbols.runs_of(o.over.body)):
             apart = (f"apart {number}" for number in range(4 + len(self.sizes)))
             places = [place(word, other.over.at(j).body) for word in apart]
             for formula in self._apart(one, other, places):
                 known(formula, j)
-        totals += [one] * (len(others) == len(totals))
         return real(value)
+
+    def _read_in(self, term: Term) -> set[str]:
+        """The lists that a term reads, in any run."""
+        symbols = {leaf.decl().get_id() for leaf, _ in self.symbols.leaves(term)}
+        return {x for x, runs in self.lists.items() if not symbols.isdisjoint(f.get_id() for f in runs)}
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -276,7 +281,8 @@ class Sets(Evaluator):
         one, two, or three and more, of which no more is said than answers move at. And by no more than the
         range's length times what one of the terms is apart; and than the answers of a list in the range move
         in all, unless the terms do further at one of them, which need not be one for all lists. Only what
-        adjacency may need is said, so nothing of two sums of answers, or draws, of one run.
+        adjacency may need is said, so nothing of two sums of answers, or draws, of one run, or of two that
+        read different lists.
         """
         apart, low, high, j = one.value - other.value, one.over.low, one.over.high, one.over.j
         ways = [g.adjacency for g in self.spec.inputs if isinstance(g, n.Queries)]
