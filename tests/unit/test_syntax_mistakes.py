@@ -318,3 +318,8 @@ def test_related_places() -> None:
 )
 def test_what_other_languages_have_is_named_as_it_is_written_here(new: str, told: str) -> None:
     assert told in (mistake("eta ~ Lap(1/eps)", new).diagnostic.help or "")
+
+
+@pytest.mark.parametrize(("field", "advice"), [("s", "write `s = s`"), ("s + 1", "write `name = value`")])
+def test_a_field_without_a_name_gets_the_one_of_its_variable(field: str, advice: str) -> None:
+    assert mistake("emit below", f"emit below({field}, 2)").diagnostic.help == advice

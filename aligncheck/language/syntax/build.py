@@ -659,11 +659,12 @@ class Builder:
         fields: list[n.EmitField] = []
         for argument in arguments:
             if argument.name is None and len(arguments) > 1:
+                x = argument.value.ident if isinstance(argument.value, n.Name) else None
                 raise self._fault(
                     "unnamed-field",
                     "a record with several fields needs a name for each",
                     argument.span,
-                    help="write `name = value`",
+                    help=f"write `{x or 'name'} = {x or 'value'}`",
                 )
             name = argument.name.text if argument.name else "value"
             if name in {each.name for each in fields}:
