@@ -76,7 +76,7 @@ class Stack:
     """
 
     def __init__(self, ctx: Any) -> None:
-        self.solver = fresh_solver(ctx, *AT_ONCE)
+        self.solver = instances(z3.SimpleSolver, ctx, *AT_ONCE)
         self.levels: list[list[Fact]] = []
 
     def hold(self, facts: Facts, term: Callable[[Fact], Term]) -> Any:
