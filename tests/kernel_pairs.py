@@ -2166,6 +2166,18 @@ PAIRS: tuple[Pair, ...] = (
         Witness((loop("alignment_cost <= (eps if r > 1 else 0)", early="$drawn_eta == r;$dense_eta"),)),
     ),
     Pair(
+        "a_draw_of_a_later_rounds_list",
+        spec(
+            *("v = top(1, j for j in range(2))", "for r in range(2):", "  eta[r] ~ Lap(1)"),
+            *("  w = top(1, (1 if j == r else 0) for j in range(2))", "  emit done(v = eta[r])"),
+            align="eta[i] += x - x' when {v|w}[0] == {0|1}",
+        ),
+        "invariant",
+        Witness(
+            (loop("alignment_cost <= 0", "r == 0 or eta'[r] == eta[r]", early="$drawn_eta == r;$dense_eta"),)
+        ),
+    ),
+    Pair(
         "a_list_that_may_be_left_out",
         _in_lists(first=("  if r > 3:", "    {pass|break}")),
         "defined",
