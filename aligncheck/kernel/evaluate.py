@@ -328,7 +328,8 @@ class Evaluator(World):
             inside, level = set(subterms(x)), scope.mode is Mode.LEVEL  # of all draws: a symbol tells which
             rounds = [t for t in self.quotients if level or inside & {anatomy(t * y), anatomy(y * t)}]
             rest = self.whole_rule(REST, x, y) if level else x % y
-            self._always(scope, rest == x % y)
+            if level:
+                self._always(scope, rest == x % y)
             # Of a row's place, `t*y + j`, the round may be the quotient: then what is left is the remainder.
             for t in (*self.apart, *rounds):
                 self._always(scope, implies(both(t * y <= x, x < t * y + y), rest == x - t * y))
@@ -503,8 +504,7 @@ def rest(p: Term) -> Term:
     """1 - p, where p is defined: of a quotient a/b it is (b - a)/b."""
     if z3.is_app_of(p, z3.Z3_OP_ITE):
         return z3.If(p.arg(0), rest(p.arg(1)), rest(p.arg(2)))
-    sides = ([f.term for f in each.elements()] for each in factors((p, 1)))
-    above, below = (z3.Product(p.ctx.rational(1), *each) for each in sides)
+    above, below = (z3.Product(p.ctx.rational(1), *(f.term for f in c.elements())) for c in factors((p, 1)))
     return divided(below - above, below)
 
 

@@ -232,12 +232,12 @@ class Sets(Evaluator):
         s, j, low, high, term = self.symbols, found.j, found.low, found.high, found.body
         around, up_to = self.around(j, term, low, high), self._up_to(found)
         value, of_end = up_to(high), [g for g in scope.generic if same(high, g + 1)]
-        end = self.kept(("end",), lambda: self.index("end"))
 
         def known(formula: Term, *more: Term) -> None:
             """For all indices around it; also where the end of the range is called by a name."""
             scope.path.fact(Kind.RUN, formula, (*scope.generic, *more))
             for g in of_end:
+                end = self.kept(("end",), lambda: self.index("end"))
                 named = z3.substitute(formula, (high, end), (g, end - 1))
                 scope.path.fact(Kind.RUN, named, (*scope.generic, *more, end))
 
