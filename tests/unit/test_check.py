@@ -502,6 +502,7 @@ def test_alignments(align: str, code: str, caret: str) -> None:
         "xi[i] += s - s' + x - x'",
         "xi[j] += q[j] when j > 0 and out[j].gap > 0",
         "xi[0] += 1|xi[k] += 1|xi[k + 1] += 1|xi[len(q)] += 1",
+        "case s > 0: pass",
         "case q <= q': eta += 1|case q >= q': xi[i] += 1|otherwise: pass",
         "case s > s': xi[i] += 1",
         "case flag: eta += 1|otherwise: pass|case s > 0: xi[i] += 1",

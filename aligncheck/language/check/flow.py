@@ -320,7 +320,8 @@ class AlignmentNames:
         states = [state for name in moved for state in self._at_draws.get(name, ())]
         assigned = frozenset[str].intersection(*states) if states else frozenset(self._symbols.variables)
         readable = assigned | frozenset(self._symbols.noise) | gathered_in_full(self._body).keys()
-        readable |= set.intersection(*(selected_around(name, self._body) for name in moved))
+        lists = (selected_around(name, self._body) for name in moved)
+        readable |= set(self._symbols.variables).intersection(*lists)
         return Place(where, assigned=readable, binders=binders, primes=True, output=True)
 
     def _shift(self, shift: n.Shift) -> None:
