@@ -2190,6 +2190,15 @@ PAIRS: tuple[Pair, ...] = (
         IN_LISTS,
     ),
     Pair(
+        "a_name_that_is_chosen_twice",
+        spec(
+            *("w = argmax({t|q}[j] for j in t)", "emit a(v = w)", "w = argmin(t[j] for j in t)", "emit done"),
+            more="  t : vector where len(t) >= 1\n",
+            where=" and len(q) >= len(t)",
+        ),
+        "output",
+    ),
+    Pair(
         "a_list_for_a_draw_that_is_no_rounds",
         _in_lists(
             shift="1 + q[i % m] - q'[i % m] when i % m in w\n  xi += 1 - 1 when 0 in {v|w}",
@@ -4654,6 +4663,15 @@ PAIRS: tuple[Pair, ...] = (
     Pair(
         "a_sum_and_a_number_times_it",
         _coin("1 - f/2 if y == 1 else f/2", claim="ln((2 - f)/{f|(4/3*f)})", more=_RARE),
+        "cost",
+    ),
+    Pair(
+        "a_sum_beside_its_fifth",
+        _coin(
+            "f/5 + g/5 if y == 1 else 2/5",
+            claim="max(abs(ln(2) - ln(f + g)), abs(ln({3|2}) - ln(5 - f - g)))",
+            more="  f : real where 1 < f and f < 2\n  g : real where 1 < g and g < 2\n",
+        ),
         "cost",
     ),
     Pair(
