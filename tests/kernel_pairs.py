@@ -1060,6 +1060,15 @@ PAIRS: tuple[Pair, ...] = (
         "acyclic",
     ),
     Pair(
+        "an_image_made_of_itself_that_is_known_later",
+        spec(
+            *("eta[0] ~ Exp(1)", "if {eps|x} > 5:", "  emit up", "eta[1] ~ Exp(1)"),
+            *("if eta[0] > 0:", "  emit high"),
+            align="eta[i] += eta'[0] + 1 when i == 0 and ({eps|x} > 5) != ({eps|x'} > 5)",
+        ),
+        "acyclic",
+    ),
+    Pair(
         "a_shift_by_what_changes_later",
         spec(
             "c = 0",
@@ -2197,6 +2206,11 @@ PAIRS: tuple[Pair, ...] = (
             where=" and len(q) >= len(t)",
         ),
         "output",
+    ),
+    Pair(
+        "a_list_that_is_no_argument",
+        spec("y = {sum|list}(t[j] for j in t)", "emit done", more="  t : vector where len(t) >= 1\n"),
+        "language",
     ),
     Pair(
         "a_list_for_a_draw_that_is_no_rounds",
