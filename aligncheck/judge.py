@@ -23,7 +23,7 @@ from aligncheck.language.syntax.walk import has_coins
 from aligncheck.search.attempt import Attempt, not_shown, refuse_default, too_many_paths
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
-from aligncheck.search.witness.fit import HELPED, Proposals, Tries, refined
+from aligncheck.search.witness.fit import HELPED, WANTS_LINES, Proposals, Tries, refined
 from aligncheck.search.witness.found import shown_lines
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
@@ -130,17 +130,19 @@ class Judge:
         self, mechanism: Mechanism, tries: Tries, proving: Effort
     ) -> tuple[Witness, Accepted | Rejected]:
         """The first witness that the kernel accepts; where it accepts none with such an effort, what it says
-        of the likeliest.
+        of the likeliest, or of the first that is not stopped for want of lines where that one is.
         """
-        first = self._refined(mechanism, next(tries))
-        tried = first
+        tried = self._refined(mechanism, next(tries))
+        told = tried
         while isinstance(tried[1], Rejected):
+            if isinstance(told[1], Rejected) and told[1].condition in WANTS_LINES:
+                told = told if tried[1].condition in WANTS_LINES else tried
             if proving.is_over:
-                return first
+                return told
             try:
                 tried = self._refined(mechanism, tries.send(tried[1]))
             except StopIteration:
-                return first
+                return told
         return tried
 
     def _refined(self, mechanism: Mechanism, witness: Witness) -> tuple[Witness, Accepted | Rejected]:

@@ -23,7 +23,14 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
-from aligncheck.search.rewrites import coins_help, conversion_help, lists_help, rewrite_for, selection_help
+from aligncheck.search.rewrites import (
+    coins_help,
+    conversion_help,
+    lists_help,
+    rewrite_for,
+    round_help,
+    selection_help,
+)
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import AlignmentFails, ConditionReport, ObligationReport, Status, Unknown, Verdict
 
@@ -459,6 +466,8 @@ def _help(condition: Condition | None, mechanism: n.Mechanism, at: Span) -> str:
             return selection_help(mechanism, at) or records_help(mechanism) or output_help(mechanism, at)
         case Condition.SUPPORT:
             return _support_help(mechanism)
+        case Condition.ACYCLIC | Condition.INJECTIVE if (said := round_help(mechanism, at)) is not None:
+            return said
         case Condition.ACYCLIC | Condition.INJECTIVE:
             return "let shifts and guards read the inputs and what is released, and only draws made earlier"
         case Condition.COUNTABLE:

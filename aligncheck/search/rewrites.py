@@ -27,6 +27,7 @@ from aligncheck.language.syntax.walk import (
     own_expressions,
     selected_in_round,
     statements_in,
+    subexpressions,
 )
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.totals import total
@@ -70,6 +71,12 @@ SELECTION = (
     "index, and the line asks for it: `eta[i] += … when out[floor(i/n)].value == i % n`; else put it, with "
     "the noise that it reads, into a spec of its own, and call that in the loop: `use noisy_max from "
     '"noisy_max.dp"`'
+)
+
+ROUND_ALONE = (
+    "a line that looks at all the noise of a round, before it is drawn, is proved of a mechanism that is "
+    "this round alone, with its noise: put it into a spec of its own, and call that in the loop: `use "
+    'noisy_max_gap from "noisy_max_gap.dp"`'
 )
 
 LISTS = (
@@ -169,6 +176,16 @@ def selection_help(mechanism: Mechanism, at: Span) -> str | None:
         if here and any(found & names_in(e) for e in read):
             return SELECTION
     return None
+
+
+def round_help(mechanism: Mechanism, at: Span) -> str | None:
+    """For a line with a set of draws that a round of a loop makes, at `at`."""
+    loops = [s for s in statements_in(mechanism.body) if isinstance(s, For | While)]
+    inner = [s for loop in loops for s in statements_in(loop.body) if isinstance(s, For | While)]
+    rows = {s.name for loop in inner for s in statements_in(loop.body) if isinstance(s, Sample)}
+    lines = (e for top in align_expressions(mechanism.align) for e in subexpressions(top))
+    sets = (e for e in lines if isinstance(e, Gather) and e.span.start <= at.start and at.end <= e.span.end)
+    return ROUND_ALONE if any(rows & names_in(e) for e in sets) else None
 
 
 def lists_help(mechanism: Mechanism) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import textwrap
 import time
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.rewrites import LISTS, REWRITES, SELECTION, rewrite_for
+from aligncheck.search.rewrites import LISTS, REWRITES, ROUND_ALONE, SELECTION, rewrite_for
 from aligncheck.verdict import Unknown, Verdict, Verified
 
 HEAD = """\
@@ -193,6 +194,45 @@ def test_a_selection_in_a_loop_is_told_to_draw_its_own_noise() -> None:
     program = f"{HEAD}  n = len(q)\n  for i in range(3):\n{inside}{chosen.format('i*n + j')}{moved}"
     found = judged(program)
     assert isinstance(found, Verified), found
+
+
+GAPS = """\
+mechanism m
+input
+  q : queries, sensitivity 1
+  k : int where k >= 1
+  eps : real where eps > 0 and len(q) >= 2
+privacy eps
+program
+  for r in range(k):
+{0}align
+  {1}
+"""
+
+
+def test_a_line_with_a_set_of_a_rounds_draws_is_told_to_be_a_mechanism_of_its_own(tmp_path: Path) -> None:
+    row = (
+        "  for j in range(len(q)):\n    xi[{0}j] ~ Lap(2*k/eps)\n  w = argmax(q[j] + xi[{0}j] for j in q)\n"
+        "  b = max(q[j] + xi[{0}j] for j in q where j != w)\n  emit a(v = w, gap = q[w] + xi[{0}w] - b)\n"
+    )
+    line = (
+        "xi[i] += q[{1}] - q'[{1}] + max(q'[h] + xi[{0}h] for h in q where h != {1}) "
+        "- max(q[l] + xi[{0}l] for l in q where l != {1}) when out[{2}].v == {1}"
+    )
+    each = textwrap.indent(row.format("r*len(q) + "), "  ")
+    found = judged(
+        GAPS.format(each, line.format("floor(i/len(q))*len(q) + ", "i % len(q)", "floor(i/len(q))"))
+    )
+    assert isinstance(found, Unknown)
+    assert found.help == ROUND_ALONE
+    alone = GAPS.format(row.format(""), line.format("", "i", "0")).replace("  for r in range(k):\n", "")
+    (tmp_path / "once.dp").write_text(alone.replace("mechanism m", "mechanism once"), "utf-8")
+    called = "    b = once(q = q, k = k, eps = eps)\n    emit a(v = b[0].v, gap = b[0].gap)\n"
+    program = GAPS.format(called, "").removesuffix("align\n  \n").replace("privacy eps", "privacy k*eps")
+    source = Source(str(tmp_path / "m.dp"), program.replace("input", 'use once from "once.dp"\ninput', 1))
+    assert isinstance(
+        judge(check(source, parse(source)), source, time.monotonic() + 60, False, False), Verified
+    )
 
 
 def test_a_list_that_a_round_selects_is_read_by_the_line_or_belongs_into_a_call(tmp_path: Path) -> None:

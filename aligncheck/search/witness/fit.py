@@ -65,6 +65,8 @@ HELPED = ("cost", "output", "invariant", "terminates", "fresh", "scales", "defin
 """Conditions that further lines may help to show. (Of specs that are verified none was after it had been
 refused for the order of its draws on both routes; and such questions take long.)
 """
+WANTS_LINES = ("invariant", "terminates", "fresh")
+"""Those of them at which a witness without the lines of others stops first, whatever else is the matter."""
 
 Costs: TypeAlias = tuple[n.Expr | None, ...]
 """What each line costs, or nothing."""
