@@ -16,14 +16,15 @@ from aligncheck.commands.telling import tell
 TYPE_CHECKING = False  # as `typing` has it, whose import would be a tenth of the start-up time
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn, TypeAlias, TypedDict
+    from typing import Any, NoReturn, TypeAlias, TypedDict
 
     class _HelpTexts(TypedDict):
         description: str
         epilog: str
         formatter_class: type[argparse.HelpFormatter]
 
-    _Commands: TypeAlias = "argparse._SubParsersAction[_Parser]"
+    _Argument: TypeAlias = Callable[[argparse._ActionsContainer], object]
+    _Command: TypeAlias = Callable[[argparse._SubParsersAction["_Parser"]], object]
 
 STATUSES = """\
 exit status:
@@ -124,32 +125,39 @@ def _carry_out(args: argparse.Namespace) -> int:
     return status
 
 
-def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value <= 86_400:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds (more than 0, at most 86400)")
-    return value
+def _reader(read: Callable[[str], float], fits: Callable[[float], bool], what: str) -> Callable[[str], float]:
+    """What reads the number that an argument is."""
+
+    def number(text: str) -> float:
+        try:
+            value = read(text)
+        except ValueError:
+            value = float("nan")
+        if not fits(value):
+            raise argparse.ArgumentTypeError(f"`{text}` is not {what}")
+        return value
+
+    return number
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1024:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of processes (1 to 1024)")
-    return int(text)
+def _digits(text: str) -> int:
+    return int(text if text.isdecimal() else "")
 
 
-def _runs(text: str) -> int:
-    if not text.isdecimal() or not 100 <= int(text) <= 100_000_000:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of runs (100 to 100000000)")
-    return int(text)
+def _whole(low: int, high: int, what: str) -> Callable[[str], float]:
+    return _reader(_digits, lambda value: low <= value <= high, f"a number of {what} ({low} to {high})")
 
 
-def _seed(text: str) -> int:
-    if not text.isdecimal() or len(text) > 30:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a seed (a whole number of at most 30 digits)")
-    return int(text)
+def _between(low: float, high: float, what: str) -> Callable[[str], float]:
+    told = f"{what} (more than {low:g}, less than {high:g})"
+    return _reader(float, lambda value: low < value < high, told)
+
+
+_seconds = _reader(
+    float, lambda value: 0 < value <= 86_400, "a number of seconds (more than 0, at most 86400)"
+)
+_runs = _whole(100, 100_000_000, "runs")
+_seed = _reader(_digits, lambda value: value < 10**30, "a seed (a whole number of at most 30 digits)")
 
 
 def _adjacency(text: str) -> str:
@@ -159,21 +167,6 @@ def _adjacency(text: str) -> str:
     if text not in known:
         raise argparse.ArgumentTypeError(f"`{text}` is not an adjacency ({', '.join(known)})")
     return text
-
-
-def _between(low: float, high: float, what: str) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = low
-        if not low < value < high:
-            raise argparse.ArgumentTypeError(
-                f"`{text}` is not {what} (more than {low:g}, less than {high:g})"
-            )
-        return value
-
-    return read
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -212,7 +205,204 @@ examples:
 
 {STATUSES}"""
 
-_VERIFY = f"""\
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+
+def _argument(names: str, text: str, **how: Any) -> _Argument:
+    """One that is given by one of its names, or by its place."""
+    return lambda parser: parser.add_argument(*names.split(), help=text, **how)
+
+
+def _option(names: str, metavar: str, text: str, **how: Any) -> _Argument:
+    """One that brings a value."""
+    return _argument(names, text, metavar=metavar, **how)
+
+
+def _flag(names: str, text: str, **how: Any) -> _Argument:
+    return _argument(names, text, action="store_true", **how)
+
+
+def _each(name: str, dest: str, text: str, **how: Any) -> _Argument:
+    """One that may be given several times."""
+    return _argument(name, text, dest=dest, action="append", default=[], **how)
+
+
+def _group(title: str, *arguments: _Argument) -> _Argument:
+    """Several that stand together in the help."""
+
+    def add(parser: argparse._ActionsContainer) -> None:
+        group = parser.add_argument_group(title)
+        for argument in arguments:
+            argument(group)
+
+    return add
+
+
+def _file(what: str = "the spec", metavar: str = "FILE") -> _Argument:
+    return _option("path", metavar, what)
+
+
+def _json(other: str = "text") -> _Argument:
+    return _flag("--json", f"print one JSON document instead of {other}", dest="as_json")
+
+
+def _jobs(what: str) -> _Argument:
+    return _option("--jobs", "N", f"{what} (default: one per processor)", type=_whole(1, 1024, "processes"))
+
+
+def _write(what: str) -> _Argument:
+    return _flag("--write", f"put the {what} into the file")
+
+
+def _settings(what: str = "a parameter's value") -> _Argument:
+    return _each("--set", "settings", f"{what}; once for each", metavar="NAME=VALUE")
+
+
+def _timeout(what: str, default: float | None = None) -> _Argument:
+    return _option("--timeout", "S", f"seconds {what}", type=_seconds, default=default)
+
+
+def _search_time(what: str = "to search") -> _Argument:
+    return _timeout(f"{what} (default: a number of steps, the same on every machine)")
+
+
+_TIMEOUT = _timeout("for each file, then UNKNOWN (default: %(default)g)", DEFAULT_TIMEOUT)
+_PATHS = _option("paths", "PATH", "a spec, or a folder to search for *.dp", nargs="+")
+_FORCE = _flag("--force", "overwrite also files that differ")
+_DOCUMENTS = (
+    _option("--html", "OUT", "write a page"),
+    _option("--latex", "OUT", "write LaTeX"),
+    _option("--markdown", "OUT", "write Markdown"),
+    _TIMEOUT,
+)
+_MODES = ("lattice", "refined", "float")
+
+
+# --- commands -----------------------------------------------------------------------------------------------
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="aligncheck", **_help_texts(_PROGRAM))
+    parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
+    for declare in _COMMANDS:
+        declare(commands)
+    commands.choices["completion"].set_defaults(parser=parser)
+    return parser
+
+
+def _help(parser: _Parser) -> int:
+    parser.print_help()
+    return 2
+
+
+def _help_texts(text: str) -> _HelpTexts:
+    """Above the arguments what a command does, below them the examples and all that follows."""
+    about, examples, rest = text.partition("examples:\n")
+    return {"description": about, "epilog": examples + rest, "formatter_class": _Help}
+
+
+def _command(by: str, text: str, *arguments: _Argument) -> _Command:
+    """A command that a function of `commands` carries out, `by` its module and name. The text begins with
+    what is said of it in a list.
+    """
+
+    def declare(commands: argparse._SubParsersAction[_Parser]) -> None:
+        summary, _, more = text.partition("\n\n")
+        name = by.partition(".")[2].rstrip("_")
+        parser = commands.add_parser(name, help=summary, **_help_texts(more))
+        parser.set_defaults(carried_out_by=by)
+        for argument in arguments:
+            argument(parser)
+
+    return declare
+
+
+_TESTED = _group(
+    "what is tested",
+    _option(
+        "--eps",
+        "LEVELS",
+        "0.7, or a sweep: 0.2,0.7,1.5 or START:STOP:STEP; a single level is also given to the parameter "
+        "`eps` or `epsilon` (default: the claim)",
+    ),
+    _option(
+        "--claim",
+        "E",
+        "the claimed level (default: a single `--eps`, else the function's own `eps`)",
+        type=_between(0, 1000, "a level"),
+    ),
+    _option(
+        "--delta",
+        "D",
+        "what is tested is (eps, delta)-privacy; also given to the parameter `delta` (default: what a "
+        "compiled mechanism claims, else 0)",
+        type=_between(0, 1, "a delta"),
+    ),
+    _settings("an argument"),
+    _each(
+        "--vary", "vary", "an argument for which the best of some values is looked for", metavar="NAME=V,V"
+    ),
+    _option(
+        "--spec",
+        "SPEC",
+        "a spec that describes the function: arguments that are not set are chosen for each pair of "
+        "inputs, so that noise is small and the runs part often (default: the spec of a generated module)",
+    ),
+)
+_INPUTS = _group(
+    "private inputs",
+    _option("--database", "NAME", "the parameter that takes the private input (default: the first)"),
+    _option(
+        "--adjacency",
+        "ADJACENCY",
+        "neighbours differ in all answers (`all`), in `one`, in at most `two`, in all upwards or all "
+        "downwards (`monotone`), or one up and one down (`moved`; default: all)",
+        type=_adjacency,
+        default="all",
+    ),
+    _option(
+        "--sensitivity",
+        "S",
+        "by how much an answer differs (default: 1)",
+        type=_between(0, 1e12, "a sensitivity"),
+        default=1.0,
+    ),
+    _option("--length", "N,N", "how many answers (default: %(default)s)", default="5,10"),
+    _each(
+        "--pair",
+        "pairs",
+        "two neighbouring inputs of your own, as JSON, instead of the above; repeatable",
+        nargs=2,
+        metavar=("D", "D'"),
+    ),
+    _flag("--array", "give lists of numbers as NumPy arrays"),
+)
+_WORK = _group(
+    "how hard",
+    _option("--runs", "N", "for the test (default: %(default)s)", type=_runs, default=500_000),
+    _option("--selection", "N", "for choosing the event (default: %(default)s)", type=_runs, default=100_000),
+    _option(
+        "--alpha",
+        "A",
+        "p-values up to this are evidence (default: %(default)s)",
+        type=_between(0, 0.5, "a level of significance"),
+        default=0.01,
+    ),
+    _option("--seed", "N", "repeats a result (default: a new one, printed)", type=_seed),
+    _jobs("processes"),
+    _timeout("after which a call counts as hanging (default: %(default)g)", 20.0),
+    _option("--plot", "FILE", "draw the p-values of a sweep: a .png or .svg file"),
+    _json(),
+)
+
+_COMMANDS = (
+    _command(
+        "verify.verify",
+        f"""\
+prove specs, or show why they are not proved
+
 Checks each mechanism's alignment: a verdict per file, and for each condition
 of the lemma how it was discharged. VERIFIED holds for every input, parameter
 and epsilon in the declared ranges.
@@ -224,9 +414,26 @@ examples:
   aligncheck verify --expect specs/broken/isvt*.dp    against the `expect` lines
 
 {STATUSES}
-With --expect: 0 if every file does what its `expect` line says, otherwise 1."""
+With --expect: 0 if every file does what its `expect` line says, otherwise 1.""",
+        _PATHS,
+        _json(),
+        _flag("-v --verbose", "also paths, invariants, obligations"),
+        _flag("--expect", "compare verdicts with the `expect` lines", dest="expecting"),
+        _flag("--refute", "where the proof fails, search for a real violation", dest="refuting"),
+        _each(
+            "--lint",
+            "lints",
+            "also what may be meant, but looks wrong: units, sums of an answer and a count",
+            choices=["units"],
+        ),
+        _TIMEOUT,
+        _jobs("files to check at once"),
+    ),
+    _command(
+        "refute.refute",
+        f"""\
+search for a certified violation of privacy
 
-_REFUTE = f"""\
 Searches for a real violation of the claim: parameters, neighbouring databases D
 and D', and an event E with P(M(D) in E) > exp(claim) P(M(D') in E), and δ
 more where that is claimed; or, against a claim in ρ, with a Rényi divergence
@@ -245,9 +452,20 @@ exit status:
   2  error: no spec that can be searched, or the command cannot be carried out
   3  unknown: the search was stopped from outside
 With several files the worst counts: 2, then 1, then 3, then 0.
-With --expect: 0 if those files are refuted, and only those, that expect it."""
+With --expect: 0 if those files are refuted, and only those, that expect it.""",
+        _PATHS,
+        _option("--eps", "VALUE", "the value of the parameter `eps`: as --set eps=VALUE"),
+        _settings(),
+        _json(),
+        _flag("--expect", "compare with the `expect refuted` lines", dest="expecting"),
+        _search_time("to search each file"),
+        _jobs("files to search at once"),
+    ),
+    _command(
+        "compile.compile_",
+        f"""\
+turn a verified spec into a Python module
 
-_COMPILE = f"""\
 Verifies the spec and writes it as a Python module that imports only
 aligncheck's small runtime. The module runs on exact numbers: the spec's form on
 a lattice is verified too. It carries a certificate of that: see `aligncheck
@@ -276,9 +494,26 @@ exit status:
   2  error: no spec that can be checked, or the command cannot be carried out
   3  unknown: neither a proof nor a violation was found, or no form of what is
      VERIFIED can run in this mode
-  5  a contradiction inside aligncheck: VERIFIED, and refuted"""
+  5  a contradiction inside aligncheck: VERIFIED, and refuted""",
+        _file(),
+        _option("out", "OUT.py", "where to write (default: print it)", nargs="?"),
+        _option("-o --output", "OUT.py", "the same"),
+        _flag("--check", "write nothing: is OUT.py what would be written now?", dest="comparing"),
+        _flag("--force", "overwrite also what was not generated"),
+        _argument(
+            "--mode",
+            "how it computes: on a lattice; with real-valued noise, drawn as finely as needed; in floating "
+            "point, which is unsafe (default: lattice; with --check as OUT.py does)",
+            choices=_MODES,
+        ),
+        _option("--smt", "DIR", "also write the kernel's questions as SMT-LIB 2 files"),
+        _TIMEOUT,
+    ),
+    _command(
+        "check.check",
+        f"""\
+decide a compiled module's certificate afresh
 
-_CHECK = f"""\
 Checks a module that `aligncheck compile` wrote, and believes nothing in it: the
 form that runs is derived from the spec in its certificate, the kernel decides
 afresh whether the witness there shows it to be private, and the code is read
@@ -298,9 +533,18 @@ exit status:
 
 The kernel asks Z3. With `--solver cvc5` or `both` each answer on which its
 decision rests is asked of cvc5 too, as SMT-LIB text, and counts only if cvc5
-gives it as well. It is an optional part: pip install 'aligncheck[cvc5]'"""
+gives it as well. It is an optional part: pip install 'aligncheck[cvc5]'""",
+        _file("a generated module", "OUT.py"),
+        _argument(
+            "--solver", "who decides (default: %(default)s)", choices=("z3", "cvc5", "both"), default="z3"
+        ),
+        _TIMEOUT,
+    ),
+    _command(
+        "run.run",
+        f"""\
+run a verified mechanism on a column of a CSV file
 
-_RUN = f"""\
 Runs a spec (verified first) or a module made by `aligncheck compile` on the
 numbers of a CSV column, and prints the released records and the privacy that
 they cost. Beside a record that says which answer it is about stands the name of
@@ -328,9 +572,43 @@ exit status:
   3  not run: the spec's verdict is unknown, or no form of it can run
 
 Numbers are exact: 0.1 is 1/10. With --seed the noise can be repeated, so the
-output is not private: for tests and examples only."""
+output is not private: for tests and examples only.""",
+        _file("a spec (.dp) or a generated module (.py)"),
+        _option("--data", "CSV", "the private data: a CSV file with a header"),
+        _option("--column", "C", "the column that holds the answers"),
+        _option("--label", "C", "the column that names the items (default: text, or an id)"),
+        _settings(),
+        _each(
+            "--function",
+            "functions",
+            "where a public function of the spec is; once for each",
+            metavar="NAME=FILE.py:FUNCTION",
+        ),
+        _option("--seed", "N", "repeatable noise: not private", type=int),
+        _argument(
+            "--mode",
+            "how it computes (default: on a lattice if that is proved, else refined; `float` is unsafe)",
+            choices=_MODES,
+        ),
+        _option(
+            "--gamma",
+            "G",
+            "the step of the lattice, which must divide the sensitivities (default: at most 1/1024)",
+        ),
+        _flag(
+            "--check",
+            "decide a module's proof first and compare its code, as `aligncheck check` does; of a spec the "
+            "proof is always decided",
+            dest="deciding",
+        ),
+        _json("a table"),
+        _TIMEOUT,
+    ),
+    _command(
+        "test.test",
+        f"""\
+statistical evidence against a Python function's claim
 
-_TEST = f"""\
 Tests whether a Python function is as private as it claims: runs it many times
 on pairs of neighbouring inputs, chooses an event that tells them apart, and
 tests that event on other runs. The outcome is statistical evidence with its
@@ -355,23 +633,17 @@ exit status:
   0  no evidence against the claim (which claims nothing), or no dependence
      of the output on the input
   1  evidence against the claim
-  2  error: nothing that could be tested"""
+  2  error: nothing that could be tested""",
+        _option("function", "MODULE:FUNCTION", "what to test"),
+        _TESTED,
+        _INPUTS,
+        _WORK,
+    ),
+    _command(
+        "improve.align",
+        f"""\
+find an alignment with which a spec is verified
 
-_SHOW = f"""\
-Prints the spec with syntax colours; beside each draw stands how the alignment
-shifts it. With --mode, prints instead the form in which it would run:
-a spec that can be verified like any other.
-
-examples:
-{_BRING}  aligncheck show specs/adaptive_svt.dp
-  aligncheck show specs/adaptive_svt.dp --mode lattice > on_lattice.dp
-
-exit status:
-  0  shown
-  2  error: the file is no spec
-  3  there is no form for that mode"""
-
-_ALIGN = f"""\
 Finds an alignment with which the spec is verified, whatever its own `align`
 section says, and prints it. Candidates are made of the program's own
 expressions; concrete runs rule most of them out, and only the verdict of
@@ -385,9 +657,16 @@ examples:
 exit status:
   0  found, and verified
   2  error: no spec that can be checked, or the file cannot be written
-  3  none was found among those that were tried"""
+  3  none was found among those that were tried""",
+        _file(),
+        _write("alignment"),
+        _search_time(),
+    ),
+    _command(
+        "improve.claim",
+        f"""\
+find the least claim that an alignment proves
 
-_CLAIM = f"""\
 Prints the least claim that the alignment of a spec proves, of the multiples of its
 own claim, each verified as text before it is shown; the run that costs most says
 whether less can be proved by this alignment. Where it is found, also a claim by
@@ -401,9 +680,16 @@ examples:
 exit status:
   0  found, and verified
   2  error: no spec that can be checked
-  3  none was found"""
+  3  none was found""",
+        _file(),
+        _flag("--accuracy", "print how far noise puts things off instead"),
+        _search_time(),
+    ),
+    _command(
+        "improve.fix",
+        f"""\
+repair a spec whose alignment fails
 
-_FIX = f"""\
 Repairs a spec whose alignment fails: another alignment, or the smallest factor on
 the scales, or on the claim, with which it is verified. Each repair is verified
 before it is shown, as a diff.
@@ -415,9 +701,16 @@ examples:
 exit status:
   0  repaired, or verified as it is
   2  error: no spec that can be checked, or the file cannot be written
-  3  no repair was found"""
+  3  no repair was found""",
+        _file(),
+        _write("first repair"),
+        _search_time(),
+    ),
+    _command(
+        "improve.tune",
+        f"""\
+find the best split of a budget
 
-_TUNE = f"""\
 Prints what minimises the variance of a released number: the value of a parameter
 between 0 and 1, the share of the budget that something gets, or else the scales of
 the noise in it, so that the claim still holds. The variance is computed from the
@@ -432,9 +725,41 @@ exit status:
   0  found
   1  the alignment of the spec fails
   2  error: no spec that can be checked, or the variance is no such formula
-  3  the spec is not decided"""
+  3  the spec is not decided""",
+        _file(),
+        _option("--minimise", "TAG.FIELD", "the released number", required=True),
+        _option("--over", "NAME", "the parameter, `where 0 < NAME < 1` (default: the scales themselves)"),
+        _search_time(),
+    ),
+    _command(
+        "show.show",
+        f"""\
+print a spec with its alignment beside the lines it moves
 
-_EXPLAIN = f"""\
+Prints the spec with syntax colours; beside each draw stands how the alignment
+shifts it. With --mode, prints instead the form in which it would run:
+a spec that can be verified like any other.
+
+examples:
+{_BRING}  aligncheck show specs/adaptive_svt.dp
+  aligncheck show specs/adaptive_svt.dp --mode lattice > on_lattice.dp
+
+exit status:
+  0  shown
+  2  error: the file is no spec
+  3  there is no form for that mode""",
+        _file(),
+        _argument(
+            "--mode",
+            "print the form in which it would run, as a spec: what `compile` proves as well",
+            choices=_MODES[:2],
+        ),
+    ),
+    _command(
+        "explain.explain",
+        f"""\
+explain a spec, a condition, a word of the language or an error
+
 Says what a condition of the proof demands, why it matters, where it comes from,
 how it typically fails and what to do then; what a statement, an adjacency or a
 noise family means; when an error is reported. `language` is the reference.
@@ -455,9 +780,15 @@ examples:
 
 exit status:
   0  explained
-  2  error: nothing is called that, or it is no spec that can be checked"""
+  2  error: nothing is called that, or it is no spec that can be checked""",
+        _option("name", "NAME", "for example `cost`, `monotone`, `language`; or a spec", nargs="?"),
+        *_DOCUMENTS,
+    ),
+    _command(
+        "publish.compare",
+        f"""\
+put a correct spec beside a broken one
 
-_COMPARE = f"""\
 Two specs side by side: the lines that differ, both verdicts, and what was found
 of each: the proof, or the runs on which it fails, and a certified violation if
 there is one. Printed, or as one self-contained page.
@@ -467,9 +798,16 @@ examples:
 
 exit status:
   0  compared
-  2  error: one is no spec that can be checked"""
+  2  error: one is no spec that can be checked""",
+        _option("one", "A", "a spec"),
+        _option("other", "B", "another one"),
+        *_DOCUMENTS,
+    ),
+    _command(
+        "examples.examples",
+        """\
+list, print or copy the specs that come with aligncheck
 
-_EXAMPLES = """\
 The specs that come with aligncheck, correct and broken: lists them, prints one,
 or copies them. What `--copy` brings without a name is all: specs/, with the
 reference of the language, mechanisms/ (compiled ones), counts.csv, mine.py.
@@ -483,9 +821,16 @@ examples:
 
 exit status:
   0  listed, printed or copied
-  2  error: there is no such example, or a file is in the way"""
+  2  error: there is no such example, or a file is in the way""",
+        _option("name", "NAME", "one of the list", nargs="?"),
+        _option("--copy", "FOLDER", "copy it there, or all of them (`.`: into this one)", dest="folder"),
+        _FORCE,
+    ),
+    _command(
+        "examples.new",
+        """\
+write a spec to start from
 
-_NEW = """\
 Writes NAME.dp: a sparse vector technique of 25 lines that verifies, or with
 --from one of the examples under that name, with the specs that it calls. With
 --python also test_NAME.py, which pytest runs.
@@ -496,430 +841,22 @@ examples:
 
 exit status:
   0  written
-  2  error: no such example, no name for a mechanism, or a file is in the way"""
+  2  error: no such example, no name for a mechanism, or a file is in the way""",
+        _option("name", "NAME", "the mechanism's name"),
+        _option("--from", "EXAMPLE", "one of `aligncheck examples`", dest="origin"),
+        _flag("--python", "also a test for pytest"),
+        _FORCE,
+    ),
+    _command(
+        "completion.completion",
+        """\
+print what a shell needs to complete commands
 
-_COMPLETION = """\
 Prints a script that completes commands, options and file names (by shtab).
 
 examples:
   aligncheck completion bash > aligncheck.bash     then: . ./aligncheck.bash
-  aligncheck completion zsh > _aligncheck          into a folder of $fpath"""
-
-
-def _parser() -> _Parser:
-    parser = _Parser(prog="aligncheck", **_help_texts(_PROGRAM))
-    parser.add_argument("--version", action="version", version=f"aligncheck {__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    for declare in (
-        _declare_verify,
-        _declare_refute,
-        _declare_compile,
-        _declare_check,
-        _declare_run,
-        _declare_test,
-        _declare_align,
-        _declare_claim,
-        _declare_fix,
-        _declare_tune,
-        _declare_show,
-        _declare_explain,
-        _declare_compare,
-        _declare_examples,
-        _declare_new,
-        _declare_completion,
-    ):
-        declare(commands)
-    commands.choices["completion"].set_defaults(parser=parser)
-    return parser
-
-
-def _help(parser: _Parser) -> int:
-    parser.print_help()
-    return 2
-
-
-def _declare_verify(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "verify", "verify.verify", "prove specs, or show why they are not proved", _VERIFY
-    )
-    _add_paths(parser)
-    _add_json(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="also paths, invariants, obligations")
-    parser.add_argument(
-        "--expect", action="store_true", dest="expecting", help="compare verdicts with the `expect` lines"
-    )
-    parser.add_argument(
-        "--refute",
-        action="store_true",
-        dest="refuting",
-        help="where the proof fails, search for a real violation",
-    )
-    parser.add_argument(
-        "--lint",
-        dest="lints",
-        action="append",
-        default=[],
-        choices=["units"],
-        help="also what may be meant, but looks wrong: units, sums of an answer and a count",
-    )
-    _add_timeout(parser)
-    _add_jobs(parser, "files to check at once")
-
-
-def _declare_refute(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "refute", "refute.refute", "search for a certified violation of privacy", _REFUTE
-    )
-    _add_paths(parser)
-    parser.add_argument("--eps", metavar="VALUE", help="the value of the parameter `eps`: as --set eps=VALUE")
-    _add_settings(parser)
-    _add_json(parser)
-    parser.add_argument(
-        "--expect", action="store_true", dest="expecting", help="compare with the `expect refuted` lines"
-    )
-    _add_search_time(parser, "to search each file")
-    _add_jobs(parser, "files to search at once")
-
-
-def _declare_compile(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "compile", "compile.compile_", "turn a verified spec into a Python module", _COMPILE
-    )
-    _add_file(parser)
-    parser.add_argument("out", nargs="?", metavar="OUT.py", help="where to write (default: print it)")
-    parser.add_argument("-o", "--output", metavar="OUT.py", help="the same")
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        dest="comparing",
-        help="write nothing: is OUT.py what would be written now?",
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite also what was not generated")
-    parser.add_argument(
-        "--mode",
-        choices=("lattice", "refined", "float"),
-        help="how it computes: on a lattice; with real-valued noise, drawn as finely as needed; in floating "
-        "point, which is unsafe (default: lattice; with --check as OUT.py does)",
-    )
-    parser.add_argument("--smt", metavar="DIR", help="also write the kernel's questions as SMT-LIB 2 files")
-    _add_timeout(parser)
-
-
-def _declare_check(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "check", "check.check", "decide a compiled module's certificate afresh", _CHECK
-    )
-    _add_file(parser, "OUT.py", "a generated module")
-    parser.add_argument(
-        "--solver", choices=("z3", "cvc5", "both"), default="z3", help="who decides (default: %(default)s)"
-    )
-    _add_timeout(parser)
-
-
-def _declare_run(commands: _Commands) -> None:
-    parser = _declare(commands, "run", "run.run", "run a verified mechanism on a column of a CSV file", _RUN)
-    _add_file(parser, what="a spec (.dp) or a generated module (.py)")
-    parser.add_argument("--data", metavar="CSV", help="the private data: a CSV file with a header")
-    parser.add_argument("--column", metavar="C", help="the column that holds the answers")
-    parser.add_argument(
-        "--label", metavar="C", help="the column that names the items (default: text, or an id)"
-    )
-    _add_settings(parser)
-    parser.add_argument(
-        "--function",
-        dest="functions",
-        action="append",
-        default=[],
-        metavar="NAME=FILE.py:FUNCTION",
-        help="where a public function of the spec is; once for each",
-    )
-    parser.add_argument("--seed", type=int, metavar="N", help="repeatable noise: not private")
-    parser.add_argument(
-        "--mode",
-        choices=("lattice", "refined", "float"),
-        help="how it computes (default: on a lattice if that is proved, else refined; `float` is unsafe)",
-    )
-    parser.add_argument(
-        "--gamma",
-        metavar="G",
-        help="the step of the lattice, which must divide the sensitivities (default: at most 1/1024)",
-    )
-    parser.add_argument(
-        "--check",
-        dest="deciding",
-        action="store_true",
-        help="decide a module's proof first and compare its code, as `aligncheck check` does; of a spec the "
-        "proof is always decided",
-    )
-    _add_json(parser, "a table")
-    _add_timeout(parser)
-
-
-def _declare_test(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "test", "test.test", "statistical evidence against a Python function's claim", _TEST
-    )
-    parser.add_argument("function", metavar="MODULE:FUNCTION", help="what to test")
-    what = parser.add_argument_group("what is tested")
-    what.add_argument(
-        "--eps",
-        metavar="LEVELS",
-        help="0.7, or a sweep: 0.2,0.7,1.5 or START:STOP:STEP; a single level is also given to the parameter "
-        "`eps` or `epsilon` (default: the claim)",
-    )
-    what.add_argument(
-        "--claim",
-        type=_between(0, 1000, "a level"),
-        metavar="E",
-        help="the claimed level (default: a single `--eps`, else the function's own `eps`)",
-    )
-    what.add_argument(
-        "--delta",
-        type=_between(0, 1, "a delta"),
-        metavar="D",
-        help="what is tested is (eps, delta)-privacy; also given to the parameter `delta` (default: what a "
-        "compiled mechanism claims, else 0)",
-    )
-    _add_settings(what, "an argument")
-    what.add_argument(
-        "--vary",
-        action="append",
-        default=[],
-        metavar="NAME=V,V",
-        help="an argument for which the best of some values is looked for",
-    )
-    what.add_argument(
-        "--spec",
-        metavar="SPEC",
-        help="a spec that describes the function: arguments that are not set are chosen for each pair of "
-        "inputs, so that noise is small and the runs part often (default: the spec of a generated module)",
-    )
-    inputs = parser.add_argument_group("private inputs")
-    inputs.add_argument(
-        "--database", metavar="NAME", help="the parameter that takes the private input (default: the first)"
-    )
-    inputs.add_argument(
-        "--adjacency",
-        type=_adjacency,
-        metavar="ADJACENCY",
-        default="all",
-        help="neighbours differ in all answers (`all`), in `one`, in at most `two`, in all upwards or all "
-        "downwards (`monotone`), or one up and one down (`moved`; default: all)",
-    )
-    inputs.add_argument(
-        "--sensitivity",
-        type=_between(0, 1e12, "a sensitivity"),
-        default=1.0,
-        metavar="S",
-        help="by how much an answer differs (default: 1)",
-    )
-    inputs.add_argument(
-        "--length", default="5,10", metavar="N,N", help="how many answers (default: %(default)s)"
-    )
-    inputs.add_argument(
-        "--pair",
-        dest="pairs",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("D", "D'"),
-        help="two neighbouring inputs of your own, as JSON, instead of the above; repeatable",
-    )
-    inputs.add_argument("--array", action="store_true", help="give lists of numbers as NumPy arrays")
-    work = parser.add_argument_group("how hard")
-    work.add_argument(
-        "--runs", type=_runs, default=500_000, metavar="N", help="for the test (default: %(default)s)"
-    )
-    work.add_argument(
-        "--selection",
-        type=_runs,
-        default=100_000,
-        metavar="N",
-        help="for choosing the event (default: %(default)s)",
-    )
-    work.add_argument(
-        "--alpha",
-        type=_between(0, 0.5, "a level of significance"),
-        default=0.01,
-        metavar="A",
-        help="p-values up to this are evidence (default: %(default)s)",
-    )
-    work.add_argument(
-        "--seed", type=_seed, metavar="N", help="repeats a result (default: a new one, printed)"
-    )
-    _add_jobs(work, "processes")
-    work.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=20.0,
-        metavar="S",
-        help="seconds after which a call counts as hanging (default: %(default)g)",
-    )
-    work.add_argument("--plot", metavar="FILE", help="draw the p-values of a sweep: a .png or .svg file")
-    _add_json(work)
-
-
-def _declare_show(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "show", "show.show", "print a spec with its alignment beside the lines it moves", _SHOW
-    )
-    _add_file(parser)
-    parser.add_argument(
-        "--mode",
-        choices=("lattice", "refined"),
-        help="print the form in which it would run, as a spec: what `compile` proves as well",
-    )
-
-
-def _declare_align(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "align", "improve.align", "find an alignment with which a spec is verified", _ALIGN
-    )
-    _add_file(parser)
-    _add_write(parser, "alignment")
-    _add_search_time(parser, "to search")
-
-
-def _declare_claim(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "claim", "improve.claim", "find the least claim that an alignment proves", _CLAIM
-    )
-    _add_file(parser)
-    parser.add_argument("--accuracy", action="store_true", help="print how far noise puts things off instead")
-    _add_search_time(parser, "to search")
-
-
-def _declare_fix(commands: _Commands) -> None:
-    parser = _declare(commands, "fix", "improve.fix", "repair a spec whose alignment fails", _FIX)
-    _add_file(parser)
-    _add_write(parser, "first repair")
-    _add_search_time(parser, "to search")
-
-
-def _declare_tune(commands: _Commands) -> None:
-    parser = _declare(commands, "tune", "improve.tune", "find the best split of a budget", _TUNE)
-    _add_file(parser)
-    parser.add_argument("--minimise", required=True, metavar="TAG.FIELD", help="the released number")
-    parser.add_argument(
-        "--over", metavar="NAME", help="the parameter, `where 0 < NAME < 1` (default: the scales themselves)"
-    )
-    _add_search_time(parser, "to search")
-
-
-def _declare_explain(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "explain",
-        "explain.explain",
-        "explain a spec, a condition, a word of the language or an error",
-        _EXPLAIN,
-    )
-    parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="for example `cost`, `monotone`, `language`; or a spec"
-    )
-    _add_documents(parser)
-
-
-def _declare_compare(commands: _Commands) -> None:
-    parser = _declare(
-        commands, "compare", "publish.compare", "put a correct spec beside a broken one", _COMPARE
-    )
-    parser.add_argument("one", metavar="A", help="a spec")
-    parser.add_argument("other", metavar="B", help="another one")
-    _add_documents(parser)
-
-
-def _add_documents(parser: _Parser) -> None:
-    for kind, what in ("html", "a page"), ("latex", "LaTeX"), ("markdown", "Markdown"):
-        parser.add_argument(f"--{kind}", metavar="OUT", help=f"write {what}")
-    _add_timeout(parser)
-
-
-def _declare_examples(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "examples",
-        "examples.examples",
-        "list, print or copy the specs that come with aligncheck",
-        _EXAMPLES,
-    )
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one of the list")
-    parser.add_argument(
-        "--copy", dest="folder", metavar="FOLDER", help="copy it there, or all of them (`.`: into this one)"
-    )
-    parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
-
-
-def _declare_new(commands: _Commands) -> None:
-    parser = _declare(commands, "new", "examples.new", "write a spec to start from", _NEW)
-    parser.add_argument("name", metavar="NAME", help="the mechanism's name")
-    parser.add_argument("--from", dest="origin", metavar="EXAMPLE", help="one of `aligncheck examples`")
-    parser.add_argument("--python", action="store_true", help="also a test for pytest")
-    parser.add_argument("--force", action="store_true", help="overwrite also files that differ")
-
-
-def _declare_completion(commands: _Commands) -> None:
-    parser = _declare(
-        commands,
-        "completion",
-        "completion.completion",
-        "print what a shell needs to complete commands",
-        _COMPLETION,
-    )
-    parser.add_argument("shell", choices=("bash", "zsh", "tcsh"), metavar="SHELL", help="bash, zsh or tcsh")
-
-
-def _declare(commands: _Commands, name: str, by: str, summary: str, text: str) -> _Parser:
-    """A command that a function of `commands` carries out, `by` its module and name."""
-    parser = commands.add_parser(name, help=summary, **_help_texts(text))
-    parser.set_defaults(carried_out_by=by)
-    return parser
-
-
-def _help_texts(text: str) -> _HelpTexts:
-    """Above the arguments what a command does, below them the examples and all that follows."""
-    about, examples, rest = text.partition("examples:\n")
-    return {"description": about, "epilog": examples + rest, "formatter_class": _Help}
-
-
-def _add_json(parser: argparse._ActionsContainer, other: str = "text") -> None:
-    said = f"print one JSON document instead of {other}"
-    parser.add_argument("--json", action="store_true", dest="as_json", help=said)
-
-
-def _add_jobs(parser: argparse._ActionsContainer, what: str) -> None:
-    parser.add_argument("--jobs", type=_count, metavar="N", help=f"{what} (default: one per processor)")
-
-
-def _add_write(parser: _Parser, what: str) -> None:
-    parser.add_argument("--write", action="store_true", help=f"put the {what} into the file")
-
-
-def _add_paths(parser: _Parser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a spec, or a folder to search for *.dp")
-
-
-def _add_file(parser: _Parser, metavar: str = "FILE", what: str = "the spec") -> None:
-    parser.add_argument("path", metavar=metavar, help=what)
-
-
-def _add_settings(parser: argparse._ActionsContainer, what: str = "a parameter's value") -> None:
-    said = f"{what}; once for each"
-    parser.add_argument(
-        "--set", action="append", default=[], dest="settings", metavar="NAME=VALUE", help=said
-    )
-
-
-def _add_search_time(parser: _Parser, what: str) -> None:
-    said = f"seconds {what} (default: a number of steps, the same on every machine)"
-    parser.add_argument("--timeout", type=_seconds, metavar="S", help=said)
-
-
-def _add_timeout(parser: _Parser) -> None:
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=DEFAULT_TIMEOUT,
-        metavar="S",
-        help="seconds for each file, then UNKNOWN (default: %(default)g)",
-    )
+  aligncheck completion zsh > _aligncheck          into a folder of $fpath""",
+        _option("shell", "SHELL", "bash, zsh or tcsh", choices=("bash", "zsh", "tcsh")),
+    ),
+)
