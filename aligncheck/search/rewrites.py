@@ -7,28 +7,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from aligncheck.language.source import Span
-from aligncheck.language.syntax.nodes import (
-    SELECTING,
-    Approximate,
-    Assign,
-    Conditional,
-    For,
-    Gather,
-    If,
-    Mechanism,
-    Number,
-    Sample,
-    While,
-)
-from aligncheck.language.syntax.walk import (
-    align_expressions,
-    expressions_in,
-    names_in,
-    own_expressions,
-    selected_in_round,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.totals import total
 
@@ -120,81 +100,83 @@ def rewrite_for(reason: str) -> str | None:
     return next((advice for words, advice in REWRITES.items() if words in reason), None)
 
 
-def coins_help(mechanism: Mechanism, at: Span) -> str | None:
+def coins_help(mechanism: n.Mechanism, at: Span) -> str | None:
     """For a coin that is drawn in several arms of an `if` with the test at `at`; or that says, where it is
     tested, whether another one answers.
     """
-    stmts = list(statements_in(mechanism.body))
-    coins = {s.name: s for s in stmts if isinstance(s, Sample) and s.family.coin}
-    for stmt in (s for s in stmts if isinstance(s, If) and any(b.test.span == at for b in s.branches)):
+    stmts = list(walk.statements_in(mechanism.body))
+    coins = {s.name: s for s in stmts if isinstance(s, n.Sample) and s.family.coin}
+    for stmt in (s for s in stmts if isinstance(s, n.If) and any(b.test.span == at for b in s.branches)):
         arms = (*(b.body for b in stmt.branches), stmt.otherwise)
-        drawn = [{s.name for s in statements_in(arm) if isinstance(s, Sample)} for arm in arms]
+        drawn = [{s.name for s in walk.statements_in(arm) if isinstance(s, n.Sample)} for arm in arms]
         for x in sorted(set.intersection(*drawn) & coins.keys()):
             index = coins[x].index
             return ARMS.format(x, x if index is None else f"{x}[{unparse_expr(index)}]")
-    for e in (e for e in expressions_in(mechanism) if isinstance(e, Conditional)):
-        told, read = names_in(e.test) & coins.keys(), names_in(e.otherwise) & coins.keys()
+    for e in (e for e in walk.expressions_in(mechanism) if isinstance(e, n.Conditional)):
+        told, read = walk.names_in(e.test) & coins.keys(), walk.names_in(e.otherwise) & coins.keys()
         if told and read - told:
             return _one_coin(coins[min(told)], coins[min(read - told)])
-    for stmt in (s for s in stmts if isinstance(s, If)):
-        asked = {x for b in stmt.branches for x in names_in(b.test)} & coins.keys()
-        inside = (e for s in statements_in((stmt,)) for e in own_expressions(s))
-        others = ({x for e in inside for x in names_in(e)} & coins.keys()) - asked
+    for stmt in (s for s in stmts if isinstance(s, n.If)):
+        asked = {x for b in stmt.branches for x in walk.names_in(b.test)} & coins.keys()
+        inside = (e for s in walk.statements_in((stmt,)) for e in walk.own_expressions(s))
+        others = ({x for e in inside for x in walk.names_in(e)} & coins.keys()) - asked
         if asked and others:
             return _one_coin(coins[min(asked)], coins[min(others)])
     return None
 
 
-def _one_coin(first: Sample, second: Sample) -> str:
+def _one_coin(first: n.Sample, second: n.Sample) -> str:
     """What two coins are together, of which the first one leaves the answer to the second."""
-    a, c, one = total(first.args[0]), total(second.args[0]), total(Number(Fraction(1)))
+    a, c, one = total(first.args[0]), total(second.args[0]), total(n.Number(Fraction(1)))
     no = (one - a) * c
     chances = (unparse_expr(e.expression()) for e in (a + no, no))
     return TWO_COINS.format(first.name, second.name, *chances)
 
 
-def conversion_help(mechanism: Mechanism, reason: str) -> str | None:
+def conversion_help(mechanism: n.Mechanism, reason: str) -> str | None:
     """For a sum in ρ that was not shown to be within a claim of ε and δ."""
-    if not isinstance(mechanism.claim, Approximate) or CONVERSION not in reason:
+    if not isinstance(mechanism.claim, n.Approximate) or CONVERSION not in reason:
         return None
-    return OF_PARAMETER if names_in(mechanism.claim.delta) else OF_NUMBER
+    return OF_PARAMETER if walk.names_in(mechanism.claim.delta) else OF_NUMBER
 
 
-def selection_help(mechanism: Mechanism, at: Span) -> str | None:
+def selection_help(mechanism: n.Mechanism, at: Span) -> str | None:
     """For what is released in a loop, and was selected in it."""
-    for loop in statements_in(mechanism.body):
-        if not isinstance(loop, For | While):
+    for loop in walk.statements_in(mechanism.body):
+        if not isinstance(loop, n.For | n.While):
             continue
-        inside = list(statements_in(loop.body))
+        inside = list(walk.statements_in(loop.body))
         found = {
             s.name
             for s in inside
-            if isinstance(s, Assign) and isinstance(s.value, Gather) and s.value.function in _CHOICES
+            if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in _CHOICES
         }
-        read = (e for e in expressions_in(mechanism) if at.start <= e.span.start and e.span.end <= at.end)
+        read = (
+            e for e in walk.expressions_in(mechanism) if at.start <= e.span.start and e.span.end <= at.end
+        )
         here = any(s.span.start <= at.start < s.span.end for s in inside)
-        if here and any(found & names_in(e) for e in read):
+        if here and any(found & walk.names_in(e) for e in read):
             return SELECTION
     return None
 
 
-def round_help(mechanism: Mechanism, at: Span) -> str | None:
+def round_help(mechanism: n.Mechanism, at: Span) -> str | None:
     """For a line with a set of draws that a round of a loop makes, at `at`."""
-    loops = [s for s in statements_in(mechanism.body) if isinstance(s, For | While)]
-    inner = [s for loop in loops for s in statements_in(loop.body) if isinstance(s, For | While)]
-    rows = {s.name for loop in inner for s in statements_in(loop.body) if isinstance(s, Sample)}
-    lines = (e for top in align_expressions(mechanism.align) for e in subexpressions(top))
-    sets = (e for e in lines if isinstance(e, Gather) and e.span.start <= at.start and at.end <= e.span.end)
-    return ROUND_ALONE if any(rows & names_in(e) for e in sets) else None
+    loops = [s for s in walk.statements_in(mechanism.body) if isinstance(s, n.For | n.While)]
+    inner = [s for loop in loops for s in walk.statements_in(loop.body) if isinstance(s, n.For | n.While)]
+    rows = {s.name for loop in inner for s in walk.statements_in(loop.body) if isinstance(s, n.Sample)}
+    lines = (e for top in walk.align_expressions(mechanism.align) for e in walk.subexpressions(top))
+    sets = (e for e in lines if isinstance(e, n.Gather) and e.span.start <= at.start and at.end <= e.span.end)
+    return ROUND_ALONE if any(rows & walk.names_in(e) for e in sets) else None
 
 
-def lists_help(mechanism: Mechanism) -> str | None:
+def lists_help(mechanism: n.Mechanism) -> str | None:
     """For whatever was not shown of a mechanism that selects a list in a loop which no line may read, or
     does.
     """
-    loops = [s.body for s in statements_in(mechanism.body) if isinstance(s, For | While)]
-    made = [s for body in loops for s in statements_in(body) if isinstance(s, Assign)]
-    lists = {s.name for s in made if isinstance(s.value, Gather) and s.value.function in SELECTING}
-    placed = {name for body in loops for name in selected_in_round(body, mechanism.body)}
-    read = {name for e in align_expressions(mechanism.align) for name in names_in(e)}
+    loops = [s.body for s in walk.statements_in(mechanism.body) if isinstance(s, n.For | n.While)]
+    made = [s for body in loops for s in walk.statements_in(body) if isinstance(s, n.Assign)]
+    lists = {s.name for s in made if isinstance(s.value, n.Gather) and s.value.function in n.SELECTING}
+    placed = {name for body in loops for name in walk.selected_in_round(body, mechanism.body)}
+    read = {name for e in walk.align_expressions(mechanism.align) for name in walk.names_in(e)}
     return LISTS if lists - (placed & read) else None

@@ -11,15 +11,8 @@ from typing import TypeAlias
 
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.rewrite import bottom_up, with_other
-from aligncheck.language.syntax.walk import (
-    gathered_in_full,
-    names_in,
-    own_expressions,
-    parts_of,
-    statements_in,
-    subexpressions,
-)
 
 LinearForm: TypeAlias = dict[n.Expr, Fraction]
 """A linear expression: the coefficient of each part that is no sum."""
@@ -116,7 +109,7 @@ class ProgramReading:
         self.private = {name for group in self.groups for name in group.names}
         public = {i.name for i in m.inputs if not isinstance(i, n.Queries)}
         self.inputs = self.private | public
-        self.gathers = gathered_in_full(m.body)
+        self.gathers = walk.gathered_in_full(m.body)
         self._position = 0
         self._scan(m.body, (), ())
         self.moving = self._moving()
@@ -127,13 +120,13 @@ class ProgramReading:
             for name, values in self.assigned.items()
             if len(values) == 1 and not isinstance(values[0], n.Gather) and read_in(values[0]) & self.moving
         }
-        for statement in statements_in(m.body):
+        for statement in walk.statements_in(m.body):
             self._look_at(statement)
 
     @property
     def tests(self) -> Iterator[n.Expr]:
         """The tests of all `if`s."""
-        for s in statements_in(self.mechanism.body):
+        for s in walk.statements_in(self.mechanism.body):
             if isinstance(s, n.If):
                 yield from (branch.test for branch in s.branches)
 
@@ -144,7 +137,7 @@ class ProgramReading:
         for name, values in self.assigned.items():
             held = n.Name(name)
             steps = [v for v in values if isinstance(v, n.Binary) and v.left == held and v.right == ONE]
-            start = next((v for v in values if held not in subexpressions(v)), None)
+            start = next((v for v in values if held not in walk.subexpressions(v)), None)
             beside = any(s.name == name and s.value in steps for s in emit.beside)
             if not beside or start is None:
                 continue
@@ -162,16 +155,16 @@ class ProgramReading:
             return False
         return any(
             e == place
-            for inner in statements_in(s.body)
-            for top in own_expressions(inner)
-            for e in subexpressions(top)
+            for inner in walk.statements_in(s.body)
+            for top in walk.own_expressions(inner)
+            for e in walk.subexpressions(top)
         )
 
     def by_answers(self, site: NoiseSite, e: n.Expr) -> n.Expr:
         """The expression with `q[i]` in place of the item of a loop, which is visible in that loop alone."""
         if site.index is None:
             return e
-        for item in names_in(e) & self.items.keys():
+        for item in walk.names_in(e) & self.items.keys():
             e = with_other(e, n.Name(item), n.Index(self.items[item], site.index))
         return e
 
@@ -253,7 +246,7 @@ class ProgramReading:
         """For each variable, the names in the tests around each of its assignments."""
         found: dict[str, list[frozenset[str]]] = {}
 
-        def walk(body: Iterable[n.Stmt], tests: frozenset[str]) -> None:
+        def visit(body: Iterable[n.Stmt], tests: frozenset[str]) -> None:
             for s in body:
                 match s:
                     case n.Assign(name=name):
@@ -261,15 +254,15 @@ class ProgramReading:
                     case n.If(branches=branches, otherwise=otherwise):
                         inner = tests
                         for branch in branches:
-                            inner |= names_in(branch.test)
-                            walk(branch.body, inner)
-                        walk(otherwise, inner)
+                            inner |= walk.names_in(branch.test)
+                            visit(branch.body, inner)
+                        visit(otherwise, inner)
                     case n.For(body=body) | n.While(body=body):
-                        walk(body, tests)
+                        visit(body, tests)
                     case n.Simple():
                         pass
 
-        walk(self.mechanism.body, frozenset())
+        visit(self.mechanism.body, frozenset())
         return found
 
     def noisy(self, names: Iterable[str]) -> bool:
@@ -282,7 +275,7 @@ class ProgramReading:
             if name in self.sites:
                 return True
             for e in self.assigned.get(name, ()):
-                left |= set(names_in(e)) - seen
+                left |= set(walk.names_in(e)) - seen
         return False
 
     def moves(self, e: n.Expr) -> bool:
@@ -351,7 +344,7 @@ class ProgramReading:
                     self._collect(each.value, "emit", (tag,), None, None)
             case n.If(branches=branches):
                 for branch in branches:
-                    tags = tuple(x.tag for x in statements_in(branch.body) if isinstance(x, n.Emit))
+                    tags = tuple(x.tag for x in walk.statements_in(branch.body) if isinstance(x, n.Emit))
                     self._collect(branch.test, "test", tags, None, None)
             case n.While(test=test):
                 self._collect(test, "test", (), None, None)
@@ -373,7 +366,7 @@ class ProgramReading:
             self.uses.append(NoiseUse(kind, form, tags, noise, within))
         for part in form:
             if not isinstance(part, n.Name | n.Index | n.Literal):
-                for inner in (part,) if isinstance(part, n.Gather) else parts_of(part):
+                for inner in (part,) if isinstance(part, n.Gather) else walk.parts_of(part):
                     self._collect(inner, kind, tags, variable, within)
 
     # --- the run on D' ------------------------------------------------------------------------------------
@@ -413,7 +406,7 @@ class ProgramReading:
             after -= self.gathers.keys()
             later = {
                 name: self.assigned[name][0] if len(self.assigned[name]) == 1 else self.added_up[name]
-                for name in names_in(e) & after
+                for name in walk.names_in(e) & after
                 if len(self.assigned[name]) == 1 or name in self.added_up
             }
             if not later:
@@ -435,7 +428,7 @@ def read_in(e: n.Expr) -> frozenset[str]:
     def public(x: n.Expr) -> n.Expr:
         return ONE if isinstance(x, n.Call) and x.function == "len" else x
 
-    return names_in(bottom_up(e, public))
+    return walk.names_in(bottom_up(e, public))
 
 
 def _unprimed(x: n.Expr) -> n.Expr:
@@ -494,15 +487,15 @@ def _sum(left: n.Expr, right: n.Expr) -> n.Expr:
 
 def own_names(s: n.Stmt) -> frozenset[str]:
     """The names in a statement's own expressions."""
-    return frozenset(name for e in own_expressions(s) for name in names_in(e))
+    return frozenset(name for e in walk.own_expressions(s) for name in walk.names_in(e))
 
 
 def gathers_inline(mechanism: n.Mechanism) -> list[n.Gather]:
     """Sets that stand inside other expressions."""
     return [
         e
-        for s in statements_in(mechanism.body)
-        for top in own_expressions(s)
-        for e in subexpressions(top)
+        for s in walk.statements_in(mechanism.body)
+        for top in walk.own_expressions(s)
+        for e in walk.subexpressions(top)
         if isinstance(e, n.Gather) and not (isinstance(s, n.Assign) and s.value is e)
     ]

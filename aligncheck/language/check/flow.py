@@ -15,16 +15,8 @@ from aligncheck.language.check.symbol_table import RESERVED_NAMES, listed
 from aligncheck.language.diagnostics import Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.walk import (
-    gathered_in_full,
-    names_in,
-    own_expressions,
-    rounds_of,
-    selected_around,
-    shifts_in,
-    statements_in,
-)
 from aligncheck.language.syntax.wording.faults import nearest
 
 
@@ -37,7 +29,7 @@ class _State:
 
     def with_name(self, name: str) -> _State:
         """After an assignment: draws whose index mentions the name are no longer known by that index."""
-        kept = frozenset(draw for draw in self.drawn if name not in names_in(draw))
+        kept = frozenset(draw for draw in self.drawn if name not in walk.names_in(draw))
         return _State(self.assigned | {name}, kept)
 
 
@@ -94,7 +86,7 @@ class ProgramFlow:
                     self._reader.read_argument(argument.value, self._place(state))
                 if rounds is not None:
                     self._read(rounds.test, state.with_name(name))
-                    for each in rounds_of(rounds)[1:]:
+                    for each in walk.rounds_of(rounds)[1:]:
                         self._read(each, state)
                 return state.with_name(name)
             case n.Sample():
@@ -103,7 +95,7 @@ class ProgramFlow:
                 self._reader.read_assigned(weights, self._place(state))
                 return state.with_name(name)
             case n.Logistic(name):
-                for expr in own_expressions(statement):
+                for expr in walk.own_expressions(statement):
                     self._read(expr, state)
                 return state.with_name(name)
             case n.Emit(fields=fields):
@@ -193,18 +185,18 @@ class ProgramFlow:
 
     def _any_round(self, state: _State, loop: n.For | n.While) -> _State:
         """At the head in any round: assigned is what was before the loop; earlier rounds may have drawn."""
-        body = tuple(statements_in(loop.body))
+        body = tuple(walk.statements_in(loop.body))
         noise = _drawn_in(loop)
         changed = frozenset(each.name for each in body if isinstance(each, n.Assign))
-        kept = frozenset(draw for draw in state.drawn if not names_in(draw) & changed)
+        kept = frozenset(draw for draw in state.drawn if not walk.names_in(draw) & changed)
         return _State(state.assigned | noise, kept)
 
     def _told_apart(self, loop: n.For, names: frozenset[str]) -> frozenset[n.Expr]:
         """The draws that only this loop makes, its variable telling in which round."""
         draws = [
             each
-            for each in statements_in(loop.body)
-            if isinstance(each, n.Sample) and each.index is not None and names_in(each.index) & names
+            for each in walk.statements_in(loop.body)
+            if isinstance(each, n.Sample) and each.index is not None and walk.names_in(each.index) & names
         ]
         elsewhere = frozenset(
             name
@@ -270,7 +262,7 @@ def _drawn_in(loop: n.For | n.While) -> frozenset[str]:
     """The noise with an index that a loop draws."""
     return frozenset(
         each.name
-        for each in statements_in(loop.body)
+        for each in walk.statements_in(loop.body)
         if isinstance(each, n.Sample) and each.index is not None
     )
 
@@ -278,7 +270,7 @@ def _drawn_in(loop: n.For | n.While) -> frozenset[str]:
 def _telling(loop: n.For | n.While) -> frozenset[str]:
     """What tells a round of a loop from others: its index, and the variables that it changes."""
     index = loop.index if isinstance(loop, n.For) else None
-    changed = {each.name for each in statements_in(loop.body) if isinstance(each, n.Assign)}
+    changed = {each.name for each in walk.statements_in(loop.body) if isinstance(each, n.Assign)}
     return frozenset(changed if index is None else {index, *changed})
 
 
@@ -307,7 +299,7 @@ class AlignmentNames:
 
     def _split(self, split: n.CaseSplit) -> None:
         """The tests are evaluated at every draw that some line of the split moves."""
-        moved = {shift.name for shift in shifts_in((split,))}
+        moved = {shift.name for shift in walk.shifts_in((split,))}
         place = self._place(moved, "where the noise of this case split is drawn")
         for case in split.cases:
             self._reader.read(case.test, place)
@@ -319,8 +311,8 @@ class AlignmentNames:
         moved = list(moved)
         states = [state for name in moved for state in self._at_draws.get(name, ())]
         assigned = frozenset[str].intersection(*states) if states else frozenset(self._symbols.variables)
-        readable = assigned | frozenset(self._symbols.noise) | gathered_in_full(self._body).keys()
-        lists = (selected_around(name, self._body) for name in moved)
+        readable = assigned | frozenset(self._symbols.noise) | walk.gathered_in_full(self._body).keys()
+        lists = (walk.selected_around(name, self._body) for name in moved)
         readable |= set(self._symbols.variables).intersection(*lists)
         return Place(where, assigned=readable, binders=binders, primes=True, output=True)
 

@@ -15,14 +15,7 @@ from fractions import Fraction
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    names_in,
-    own_expressions,
-    parts_of,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import walk
 
 
 class Measure(Enum):
@@ -85,7 +78,7 @@ class _Inference:
     found: list[Diagnostic] = field(default_factory=list)
 
     def run(self) -> list[Diagnostic]:
-        body = tuple(statements_in(self.mechanism.body))
+        body = tuple(walk.statements_in(self.mechanism.body))
         self._declared(body)
         for s in body:
             if isinstance(s, n.Assign) and _counts_up(s, body):
@@ -102,23 +95,23 @@ class _Inference:
     def _declared(self, body: tuple[n.Stmt, ...]) -> None:
         """Answers and what bounds their moves; the claim, and the whole numbers that it is divided by."""
         claim = self.mechanism.claim
-        claims = claimed_in(claim) if isinstance(claim, n.Pure) else ()
+        claims = walk.claimed_in(claim) if isinstance(claim, n.Pure) else ()
         claims = (claim.epsilon,) if isinstance(claim, n.Approximate) else claims
-        claimed = frozenset(name for each in claims for name in names_in(each))
+        claimed = frozenset(name for each in claims for name in walk.names_in(each))
         whole, moves = set(), set[str]()
         for item in self.mechanism.inputs:
             match item:
                 case n.Queries(names=names):
                     for name in names if item.sensitivity is not None else ():  # else it names something
                         self._known(self._of(name), Measure.ANSWER, item.span)
-                    moves |= {name for e in _bounds_of(item) for name in names_in(e)}
+                    moves |= {name for e in _bounds_of(item) for name in walk.names_in(e)}
                 case n.Parameter(name=name, sort=n.Sort.INT):
                     whole.add(name)
                 case n.Parameter() | n.PublicVector():
                     pass
-        for e in (e for s in body for top in own_expressions(s) for e in subexpressions(top)):
-            if isinstance(e, n.Binary) and e.op in "*/" and names_in(e) & claimed:
-                for name in sorted(names_in(e) & (whole - moves)):
+        for e in (e for s in body for top in walk.own_expressions(s) for e in walk.subexpressions(top)):
+            if isinstance(e, n.Binary) and e.op in "*/" and walk.names_in(e) & claimed:
+                for name in sorted(walk.names_in(e) & (whole - moves)):
                     self._known(self._of(name), Measure.COUNT, e.span)
         for e in (e for each in claims for e in _losses_in(each, whole)):
             self._known(self._of(e.ident), Measure.BUDGET, e.span)
@@ -138,7 +131,7 @@ class _Inference:
             case n.Logistic(name=name, location=location):
                 self._alike(self._of(name), self._unit(location), location)
             case n.Invoke() | n.Sample() | n.Choose() | n.If() | n.While() | n.Emit() | n.Empty():
-                for e in own_expressions(s):
+                for e in walk.own_expressions(s):
                     self._unit(e)
 
     # --- expressions --------------------------------------------------------------------------------------
@@ -172,7 +165,7 @@ class _Inference:
                 self._count(index)
                 return Unit()
             case n.Literal() | n.Operator() | n.OfOutput() | n.Call():
-                for part in parts_of(e):
+                for part in walk.parts_of(e):
                     self._unit(part)
                 return Unit()
 
@@ -254,7 +247,7 @@ def _losses_in(claim: n.Expr, whole: set[str]) -> Iterator[n.Name]:
         yield claim
     sums = isinstance(claim, n.Binary) and claim.op in "+-"
     if sums or (isinstance(claim, n.Call) and claim.function in ("min", "max")):
-        for part in parts_of(claim):
+        for part in walk.parts_of(claim):
             yield from _losses_in(part, whole)
     elif isinstance(claim, n.Binary) and claim.op in "*/":
         if _is_number(claim.right, whole):
@@ -267,12 +260,16 @@ def _is_number(e: n.Expr, whole: set[str]) -> bool:
     """Whether an expression is made of whole numbers, and counts of what was released."""
     if isinstance(e, n.Name):
         return e.ident in whole
-    return isinstance(e, n.OutCount | n.Number | n.Binary) and all(_is_number(p, whole) for p in parts_of(e))
+    return isinstance(e, n.OutCount | n.Number | n.Binary) and all(
+        _is_number(p, whole) for p in walk.parts_of(e)
+    )
 
 
 def _is_plain(e: n.Expr) -> bool:
     """Whether an expression is made of numbers alone."""
-    return not any(isinstance(each, n.Name | n.Index | n.OfOutput | n.Gather) for each in subexpressions(e))
+    return not any(
+        isinstance(each, n.Name | n.Index | n.OfOutput | n.Gather) for each in walk.subexpressions(e)
+    )
 
 
 def _counts_up(s: n.Assign, body: tuple[n.Stmt, ...]) -> bool:

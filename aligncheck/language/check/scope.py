@@ -11,13 +11,7 @@ from collections.abc import Iterator
 from aligncheck.language.diagnostics import fault
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import (
-    claimed_in,
-    names_in,
-    own_expressions,
-    statements_in,
-    subexpressions,
-)
+from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.wording import refused
 
 
@@ -27,8 +21,8 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
     """
     claimed = mechanism.claim
     most = claimed.most if isinstance(claimed, n.Pure) else claimed
-    for claim in claimed_in(claimed):
-        for part in subexpressions(claim):
+    for claim in walk.claimed_in(claimed):
+        for part in walk.subexpressions(claim):
             match part:
                 case n.Name("delta") if isinstance(claimed, n.Pure):
                     raise refused.delta_fault(source, part.span)
@@ -80,17 +74,17 @@ def check_redraws(source: Source, mechanism: n.Mechanism) -> None:
     distribution than the one that was written down. A loop that looks at other answers in each round is none.
     """
     answers = {name for item in mechanism.inputs if isinstance(item, n.Queries) for name in item.names}
-    for statement in statements_in(mechanism.body):
+    for statement in walk.statements_in(mechanism.body):
         if isinstance(statement, n.While) and _redraws(statement, answers):
             raise refused.scope_fault(source, "drawing until the noise fits", refused.REDRAW, statement.span)
 
 
 def _redraws(loop: n.While, answers: set[str]) -> bool:
-    body = tuple(statements_in(loop.body))
+    body = tuple(walk.statements_in(loop.body))
     noisy = {each.name for each in body if isinstance(each, n.Sample)}
     changed = {each.name for each in body if isinstance(each, n.Assign)}
-    read = [e for each in (loop, *body) for e in own_expressions(each)]
-    if any(names_in(e) & noisy and _looks_further(e, answers, changed) for e in read):
+    read = [e for each in (loop, *body) for e in walk.own_expressions(each)]
+    if any(walk.names_in(e) & noisy and _looks_further(e, answers, changed) for e in read):
         return False
     if not noisy or any(isinstance(each, n.Emit) for each in body):
         return False
@@ -100,19 +94,21 @@ def _redraws(loop: n.While, answers: set[str]) -> bool:
             break
         noisy |= more
     parts = loop.test.args if isinstance(loop.test, n.Logic) and loop.test.op == "and" else (loop.test,)
-    bounding = [part for part in parts if part != n.Boolean(True) and not names_in(part) & noisy]
+    bounding = [part for part in parts if part != n.Boolean(True) and not walk.names_in(part) & noisy]
     # A part that no noise touches, such as `i < len(q)`, may bound the loop: the conditions of the proof
     # decide then.
     if bounding or any(_ends(loop.body, part, parts) for part in parts):
         return False
-    return any(names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
+    return any(walk.names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
 
 
 def _looks_further(e: n.Expr, answers: set[str], changed: set[str]) -> bool:
     """Whether an expression reads answers, or a set of them, by what the loop changes: others each round."""
     return any(
-        isinstance(part, n.Index | n.Gather) and names_in(part) & answers and names_in(part) & changed
-        for part in subexpressions(e)
+        isinstance(part, n.Index | n.Gather)
+        and walk.names_in(part) & answers
+        and walk.names_in(part) & changed
+        for part in walk.subexpressions(e)
     )
 
 
@@ -123,9 +119,9 @@ def _ends(body: tuple[n.Stmt, ...], bound: n.Expr, tests: tuple[n.Expr, ...]) ->
     if not isinstance(bound, n.Compare) or not isinstance(bound.left, n.Name) or bound.op[0] not in "<>":
         return False
     counter, step = bound.left.ident, "+" if bound.op[0] == "<" else "-"
-    given = [each for each in statements_in(body) if isinstance(each, n.Assign)]
+    given = [each for each in walk.statements_in(body) if isinstance(each, n.Assign)]
     steps = [each.value for each in given if each.name == counter]
-    if any(each.name != counter and each.name in names_in(bound) for each in given):
+    if any(each.name != counter and each.name in walk.names_in(bound) for each in given):
         return False
     if any(not _is_step(value, counter, step) for value in steps):
         return False
@@ -169,10 +165,10 @@ def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bo
     for statement in body:
         match statement:
             case n.Assign(name, value):
-                if under_noise or names_in(value) & noisy:
+                if under_noise or walk.names_in(value) & noisy:
                     yield name
             case n.If(branches, otherwise):
-                inside = under_noise or any(names_in(branch.test) & noisy for branch in branches)
+                inside = under_noise or any(walk.names_in(branch.test) & noisy for branch in branches)
                 for branch in branches:
                     yield from _assigned_from(branch.body, noisy, under_noise=inside)
                 yield from _assigned_from(otherwise, noisy, under_noise=inside)
@@ -189,7 +185,7 @@ def _breaks(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> 
             case n.Break() if under_noise:
                 return True
             case n.If(branches, otherwise):
-                inside = under_noise or any(bool(names_in(branch.test) & noisy) for branch in branches)
+                inside = under_noise or any(bool(walk.names_in(branch.test) & noisy) for branch in branches)
                 arms = [*(branch.body for branch in branches), otherwise]
                 if any(_breaks(arm, noisy, under_noise=inside) for arm in arms):
                     return True

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial, reduce
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness import line_costs
-from aligncheck.search.witness.totals import total
-
-ZERO, ONE = n.Number(Fraction(0)), n.Number(Fraction(1))
+from aligncheck.search.witness.totals import ONE, ZERO, low_of, total
 
 
 def so_far(term: n.Expr, where: n.Expr | None, index: str, over: n.OverRange) -> n.Expr:
@@ -56,7 +53,6 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
     """
     if not isinstance(loop, n.For) or not isinstance(index, n.Name):
         return
-    low = loop.over.low if isinstance(loop.over, n.OverRange) else ZERO
     at = n.Name(own)
     known: dict[str, n.Expr] = {index.ident: at}
     if isinstance(loop.over, n.OverQueries):
@@ -79,14 +75,14 @@ def sums_of_terms(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr, own: 
         if term is None or isinstance(term, n.Number) or first is None or read & (drawn | {*changed}):
             continue
         there = None if test is None else line_costs.resolved(test, known)
-        over = n.OverRange(low, index)
+        over = n.OverRange(low_of(loop), index)
         yield from _at_marks(spec, n.Name(stmt.name), line_costs.resolved(term, known), there, over, at)
         for primes in (frozenset[str](), frozenset(private)):
             parts = [
                 None if e is None else primed(line_costs.resolved(e, known), primes) for e in (term, test)
             ]
             if parts[0] is not None:
-                total = so_far(parts[0], parts[1], own, n.OverRange(low, index))
+                total = so_far(parts[0], parts[1], own, n.OverRange(low_of(loop), index))
                 x = n.Name(stmt.name, bool(primes))
                 yield n.Compare("==", x, total if first == ZERO else n.Binary("+", first, total))
 
@@ -170,7 +166,6 @@ def _by_cases(test: n.Expr, one: n.Expr, other: n.Expr) -> n.Expr:
 
 def turning(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr) -> Iterator[tuple[str, n.Binary]]:
     """Variables that start at 0, go up by 1 and start again at a number m; and the rounds so far modulo m."""
-    low = loop.over.low if isinstance(loop, n.For) and isinstance(loop.over, n.OverRange) else ZERO
     inside = list(walk.statements_in(loop.body))
     read = [e for s in inside for top in walk.own_expressions(s) for e in walk.subexpressions(top)]
     for x in dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign)):
@@ -183,7 +178,7 @@ def turning(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr) -> Iterator
             limits += [e.right for e in sides if e.left == n.Name(x)]
         for m in dict.fromkeys(limits):
             if is_public(spec, m):
-                yield x, n.Binary("%", (total(index) - total(low)).expression(), m)
+                yield x, n.Binary("%", (total(index) - total(low_of(loop))).expression(), m)
 
 
 def added_to(stmt: n.Assign) -> n.Expr | None:

@@ -14,11 +14,23 @@ from itertools import chain, combinations, product
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness.line_costs import resolved
-from aligncheck.search.witness.stretches import ONE, RECORDS, Passage, Stretches
-from aligncheck.search.witness.totals import Amount, added, total
+from aligncheck.search.witness.stretches import RECORDS, Passage, Stretches
+from aligncheck.search.witness.totals import (
+    COST,
+    ONE,
+    ZERO,
+    Amount,
+    added,
+    counted,
+    either,
+    equal,
+    implied,
+    length_of,
+    less,
+    low_of,
+    total,
+)
 
-ZERO = n.Number(Fraction(0))
-COST = n.Name("alignment_cost")
 MANY = 120
 
 
@@ -28,32 +40,6 @@ class Group:
 
     early: bool
     lines: tuple[n.Expr, ...]
-
-
-def less(one: n.Expr, other: n.Expr) -> n.Expr:
-    """At most."""
-    return n.Compare("<=", one, other)
-
-
-def equal(one: n.Expr, other: n.Expr) -> n.Expr:
-    """The same."""
-    return n.Compare("==", one, other)
-
-
-def either(*ways: n.Expr) -> n.Expr:
-    """One of these."""
-    return n.Logic("or", ways)
-
-
-def implied(test: n.Expr, e: n.Expr) -> n.Expr:
-    """Where the test holds."""
-    no = test.operand if isinstance(test, n.Unary) else n.Unary("not", test)
-    return either(no, e)
-
-
-def counted(test: n.Expr) -> n.Expr:
-    """1 where it holds, else 0."""
-    return n.Conditional(test, ONE, ZERO)
 
 
 def negative(e: n.Expr) -> n.Expr:
@@ -67,6 +53,7 @@ class Candidates:
     def __init__(self, spec: n.Mechanism, stretches: Stretches, k: int) -> None:
         self.spec, self.all, self.k = spec, stretches, k
         self.stmt = stretches.loops[k]
+        self.low = low_of(self.stmt)
         self.rounds, self.entries = stretches.rounds[k], stretches.entries[k]
         self.changed = stretches.changed(k)
         self.variables = [x for x in self.changed if x[0] != "$"]
@@ -82,14 +69,9 @@ class Candidates:
 
     def _starts(self, x: str) -> list[n.Expr]:
         if x == self.at.ident:
-            return [self._low] if isinstance(self.stmt, n.For) else []
+            return [self.low] if isinstance(self.stmt, n.For) else []
         found = [self.all.at_entry(self.k, w, x) for w in self.entries]
         return list(dict.fromkeys(total(e).expression() for e in found if e is not None))
-
-    @property
-    def _low(self) -> n.Expr:
-        over = self.stmt.over if isinstance(self.stmt, n.For) else None
-        return over.low if isinstance(over, n.OverRange) else ZERO
 
     def _steps(self, x: str) -> list[Amount]:
         return [total(w.value(x)) - total(n.Name(x)) for w in self.rounds]
@@ -167,7 +149,7 @@ class Candidates:
 
     def _each_time(self, records: n.Expr) -> Iterator[Group]:
         """Which rounds left a record: all, up to a test."""
-        rounds = total(self.at) - total(self._low)
+        rounds = total(self.at) - total(self.low)
         as_many = equal(n.Name(RECORDS), (total(records) + rounds).expression())
         for test in self.tests if isinstance(self.stmt, n.For) else ():
             yield Group(True, (either(test, as_many),))
@@ -186,11 +168,11 @@ class Candidates:
                 yield implied(up[1], up[0])
         if not isinstance(self.stmt, n.For):
             return
-        first = equal(self.at, self._low)
+        first = equal(self.at, self.low)
         for x in self.variables:
             if any(isinstance(e, n.Boolean) for e in self.given[x]):
                 yield equal(n.Name(x), first)
-                yield equal(n.Name(x), n.Compare("<", self._low, self.at))
+                yield equal(n.Name(x), n.Compare("<", self.low, self.at))
 
     def _relations(self) -> Iterator[Group]:
         """What grows in step, or at most as fast."""
@@ -229,7 +211,7 @@ class Candidates:
             if start is not None and all(value == up for value in values):
                 rounds = total(n.Name(x)) - total(start)
                 yield Group(True, (equal(n.Name(RECORDS), (total(records) + rounds).expression()),))
-        rounds = total(self.at) - total(self._low)
+        rounds = total(self.at) - total(self.low)
         for size, test in sizes if isinstance(self.stmt, n.For) else ():
             each = equal(n.Name(RECORDS), (total(records) + rounds * total(size)).expression())
             yield Group(True, (each, implied(test, each)))
@@ -238,11 +220,11 @@ class Candidates:
         """Variables that hold the index of some round."""
         if not isinstance(self.stmt, n.For):
             return
-        first = equal(self.at, self._low)
+        first = equal(self.at, self.low)
         for x in self.held:
             name = n.Name(x)
             yield Group(True, (either(n.Compare("<", name, self.at), first),))
-            yield Group(True, (less(self._low, name), either(less(self._low, name), first)))
+            yield Group(True, (less(self.low, name), either(less(self.low, name), first)))
             start = self.start(x)
             for side in (name, n.Name(x, True)):
                 if isinstance(start, n.Number | n.Unary):
@@ -389,11 +371,11 @@ class Candidates:
         shown = [e for e in self.named if isinstance(e, n.OutField)]
         if not isinstance(self.stmt, n.For) or not shown or not self.held:
             return
-        when: list[n.Expr] = [equal(self.at, self._low)]
+        when: list[n.Expr] = [equal(self.at, self.low)]
         for index in shown:
             when += [less(self.at, index), n.Compare("<", index, self.at)]
             for x in self.held:
-                ways = (less(self._low, index), n.Compare("<", index, self.at), equal(n.Name(x), index))
+                ways = (less(self.low, index), n.Compare("<", index, self.at), equal(n.Name(x), index))
                 when.append(n.Logic("and", ways))
         for guard in when:
             none = implied(guard, equal(d, ZERO))
@@ -430,7 +412,7 @@ class Candidates:
                     up = n.Name(f"$rises_{first}")
                     yield Group(False, (implied(up, less(ZERO, d)),))
                     yield Group(False, (either(up, less(d, ZERO)),))
-                reach = (total(g.sensitivity) * (total(self.at) - total(self._low))).expression()
+                reach = (total(g.sensitivity) * (total(self.at) - total(self.low))).expression()
                 yield Group(False, (less(d, reach),))
                 yield Group(False, (less(negative(reach), d),))
         yield from self._sizes_walked(size)
@@ -651,10 +633,7 @@ def _sizes(loop: n.For | n.While) -> Iterator[tuple[n.Expr, n.Expr]]:
                 if isinstance(each, n.Compare) and each.op == "<" and isinstance(each.left, n.Name):
                     yield from ((each.right, other) for other in tests if other != each)
         case n.For(over=over, body=(n.If(branches=(n.Branch(test=ends, body=(n.Break(),)),)), *_)):
-            if isinstance(over, n.OverQueries):
-                yield n.Call("len", (n.Name(over.base),)), n.Unary("not", ends)
-            else:
-                yield (total(over.high) - total(over.low)).expression(), n.Unary("not", ends)
+            yield total(length_of(over)).expression(), n.Unary("not", ends)
         case n.For() | n.While():
             pass
 

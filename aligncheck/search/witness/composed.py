@@ -20,15 +20,15 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO, primed
+from aligncheck.search.witness.added_up import primed
 from aligncheck.search.witness.candidates import Candidates
 from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
-from aligncheck.search.witness.more_lines import COST, MoreLines
+from aligncheck.search.witness.more_lines import MoreLines
 from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.stretches import Stretches
-from aligncheck.search.witness.totals import total
+from aligncheck.search.witness.totals import COST, ONE, ZERO, length_of, low_of, plus, total
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
@@ -99,16 +99,8 @@ def _records(body: Iterable[n.Stmt]) -> n.Expr | None:
         each = _records(stmt.body) if isinstance(stmt, n.For) else ONE if isinstance(stmt, n.Emit) else None
         if each is None or any(isinstance(s, n.Break) for s in inside):
             return None
-        found.append(_times(_rounds(stmt.over), each) if isinstance(stmt, n.For) else each)
-    return _sum(found)
-
-
-def _rounds(over: n.OverQueries | n.OverRange) -> n.Expr:
-    match over:
-        case n.OverRange(low=low, high=high):
-            return _minus(high, low)
-        case n.OverQueries(base=base):
-            return n.Call("len", (n.Name(base),))
+        found.append(_times(length_of(stmt.over), each) if isinstance(stmt, n.For) else each)
+    return plus(found)
 
 
 def _coins(spec: n.Mechanism) -> Iterator[tuple[n.Expr, n.Expr]]:
@@ -208,7 +200,7 @@ class _Costs(MoreLines):
             moved = any(line.name == stmt.name for line in walk.shifts_in(self.spec.align))
             return ZERO if known and not moved else self.coin[0]
         if isinstance(stmt, n.Sample):
-            return _sum(
+            return plus(
                 self._moved(line) for line in walk.shifts_in(self.spec.align) if line.name == stmt.name
             )
         return ZERO
@@ -250,7 +242,7 @@ class _Costs(MoreLines):
                 terms = walk.signed_terms(n.Binary("-", *sides))
                 for part in (e for e, plus in terms if plus and isinstance(e, n.Name)):
                     if part.ident in self._changed(k):
-                        yield n.Compare("<=", part, _sum(e for e, plus in terms if not plus))
+                        yield n.Compare("<=", part, plus(e for e, plus in terms if not plus))
 
     def both(self, k: int) -> Iterator[n.Expr]:
         """Lines of both runs: variables that are the same, and what was paid so far."""
@@ -269,11 +261,11 @@ class _Costs(MoreLines):
         for start in dict.fromkeys((self._start(k, COST, self._price), *singly)):
             for each in self._rounds(k, loop.body):
                 for grown in self._grown(k, each):
-                    yield _sum((start, grown))
+                    yield plus((start, grown))
             yield start
         start = self._start(k, COST, self._price)
         for x in self._changed(k):
-            yield _sum((start, n.Name(x)))
+            yield plus((start, n.Name(x)))
         if len(self._around(k)) == 1:
             for x in self._changed(k):
                 yield from (n.Binary("-", bound, n.Name(x)) for bound in walk.claimed_in(self.spec.claim)[:1])
@@ -282,7 +274,7 @@ class _Costs(MoreLines):
         deltas = dict.fromkeys(d for s in self.inside[k] if (d := self._delta(s)) != ZERO)
         start = self._start(k, DELTA, self._delta)
         for one in deltas or [ZERO]:
-            yield from (_sum((start, grown)) for grown in self._counted(k, one))
+            yield from (plus((start, grown)) for grown in self._counted(k, one))
 
     def _start(self, k: int, ledger: n.Name, price: object) -> n.Expr:
         """What was paid before the loop: since the head of the loop around it, if there is one."""
@@ -293,11 +285,11 @@ class _Costs(MoreLines):
             if stmt is self.loops[k] or any(s is self.loops[k] for s in walk.statements_in((stmt,))):
                 break
             before.append(stmt)
-        spent = _sum(self._of(before, price))
+        spent = plus(self._of(before, price))
         if not around:
             return spent
         kept = n.Name(own("head", around[-1], ledger.ident))
-        return _sum((kept, spent))
+        return plus((kept, spent))
 
     def _of(self, body: Iterable[n.Stmt], price: object) -> Iterator[n.Expr]:
         """What a block costs in all: loops in it as often as they have rounds."""
@@ -306,7 +298,7 @@ class _Costs(MoreLines):
         for stmt in body:
             match stmt:
                 case n.For(over=over, body=inner):
-                    rounds, one = _rounds(over), _sum(self._of(inner, price))
+                    rounds, one = length_of(over), plus(self._of(inner, price))
                     sizes = [n.Call("len", (n.Name(x),)) for g in self.groups for x in g.names]
                     told = one == self.coin[0] and any(self._told(self.loops.index(stmt)))
                     often = self._walked(one) if rounds in sizes else [_times(rounds, one)]
@@ -323,7 +315,7 @@ class _Costs(MoreLines):
     def _rounds(self, k: int, body: tuple[n.Stmt, ...]) -> list[n.Expr]:
         """What a round may cost: all of it, or one of its calls; or, if that changes, what is claimed."""
         single = [self._price(s) for s in self.inside[k] if isinstance(s, n.Invoke | n.Sample)]
-        found = dict.fromkeys((_sum(self._of(body, self._price)), *single))
+        found = dict.fromkeys((plus(self._of(body, self._price)), *single))
         changing = {*self._changed(k), *walk.names_in(self._index(k))}
         if any(walk.names_in(e) & changing for e in found):
             found |= dict.fromkeys(walk.claimed_in(self.spec.claim)[:1])
@@ -334,14 +326,14 @@ class _Costs(MoreLines):
         yield from self._counted(k, each)
         for both in self._told(k):
             costs = self.coin if each == self.coin[0] else (each, each)
-            yield _sum(n.Conditional(test, cost, ZERO) for test, cost in zip(both, costs, strict=True))
+            yield plus(n.Conditional(test, cost, ZERO) for test, cost in zip(both, costs, strict=True))
         index = self._index(k)
         counts = isinstance(self.loops[k], n.For) or index in [n.Name(x) for x in self.counters(k)]
         for group in self.groups:
             first = group.names[0]
             marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
             for seen in zip(*(self._seen(k, group, mark) for mark in marks), strict=True):
-                yield _sum(n.Conditional(test, each, ZERO) for test in seen)
+                yield plus(n.Conditional(test, each, ZERO) for test in seen)
             if group.sensitivity is not None and group.adjacency.together and counts:
                 word = "squares" if group.adjacency.in_squares else "moved"
                 part = n.Index(f"${word}_{first}", index)
@@ -391,8 +383,7 @@ class _Costs(MoreLines):
     def _counted(self, k: int, each: n.Expr) -> Iterator[n.Expr]:
         loop, index = self.loops[k], self._index(k)
         if isinstance(loop, n.For):
-            low = loop.over.low if isinstance(loop.over, n.OverRange) else ZERO
-            yield _times(_minus(index, low), each)
+            yield _times(length_of(n.OverRange(low_of(loop), index)), each)
         for x in self.counters(k):
             yield _times(n.Name(x), each)
 
@@ -410,7 +401,7 @@ class _Costs(MoreLines):
 
     def whole(self) -> Iterator[n.Expr]:
         """What the whole may cost."""
-        yield _sum(self._of(self.spec.body, self._price))
+        yield plus(self._of(self.spec.body, self._price))
         for k, loop in enumerate(self.loops):
             for x in self.counters(k):
                 for e in walk.subexpressions(loop.test) if isinstance(loop, n.While) else ():
@@ -432,7 +423,7 @@ def _in_column(mark: n.Expr, place: n.Expr, row: str) -> Iterator[n.Expr]:
         if isinstance(e, n.Binary) and e.op == "*" and row in walk.names_in(e):
             width = e.right if row in walk.names_in(e.left) else e.left
             rest = signed[:at] + signed[at + 1 :]
-            column = _sum(part if plus else n.Unary("-", part) for part, plus in rest)
+            column = plus(part if plus else n.Unary("-", part) for part, plus in rest)
             for op in ("<", ">"):
                 there = n.Compare(op, n.Binary("%", mark, width), column)
                 yield n.Logic("and", (n.Compare("<", ZERO, width), there))
@@ -442,15 +433,3 @@ def _times(how: n.Expr, each: n.Expr) -> n.Expr:
     if ZERO in (how, each):
         return ZERO
     return each if how == ONE else how if each == ONE else product((how, 1), (each, 1))
-
-
-def _minus(x: n.Expr, y: n.Expr) -> n.Expr:
-    return x if y == ZERO else n.Binary("-", x, y)
-
-
-def _sum(parts: Iterable[n.Expr]) -> n.Expr:
-    left = [p for p in parts if p != ZERO]
-    whole = left[0] if left else ZERO
-    for part in left[1:]:
-        whole = n.Binary("+", whole, part)
-    return whole

@@ -6,10 +6,9 @@ from fractions import Fraction
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import FieldBound
-from aligncheck.language.syntax.nodes import Call, Expr, Name, Number
+from aligncheck.language.syntax.nodes import Expr, Name, Number
 from aligncheck.language.syntax.walk import statements_in
-
-ZERO: Expr = Number(Fraction(0))
+from aligncheck.search.witness.totals import ZERO, ends_of
 
 
 def length_by_densities(spec: nodes.Mechanism) -> Expr | None:
@@ -29,10 +28,6 @@ def bounds_by_densities(spec: nodes.Mechanism) -> tuple[FieldBound, ...]:
         for f in s.fields
         if isinstance(f.value, Name) and f.value.ident in chosen
     }
-    return tuple(FieldBound(name, ZERO, _count(choice)) for name, choice in sorted(released.items()))
-
-
-def _count(choice: nodes.Choose) -> Expr:
-    """The number below which an index is chosen."""
-    over = choice.weights.over
-    return Call("len", (Name(over.base),)) if isinstance(over, nodes.Indices) else over.high
+    return tuple(
+        FieldBound(name, ZERO, ends_of(choice.weights.over)[1]) for name, choice in sorted(released.items())
+    )

@@ -21,6 +21,7 @@ from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
 from aligncheck.search.witness.sieve import LONG, QUICKLY, Sieve
 from aligncheck.search.witness.stretches import Stretches
+from aligncheck.search.witness.totals import ends_of
 
 SOME, COSTS = 7, 60
 """So many bounds of the cost are tried for a loop: at first, and at all."""
@@ -206,8 +207,7 @@ def _length(stretches: Stretches, records: n.Expr) -> n.Expr | None:
         return records
     for k, stmt in enumerate(stretches.loops):
         if records == n.Name(own("head", k, "$records")) and isinstance(stmt, n.For):
-            over = stmt.over
-            return n.Call("len", (n.Name(over.base),)) if isinstance(over, n.OverQueries) else over.high
+            return ends_of(stmt.over)[1]
     return None
 
 
@@ -292,17 +292,9 @@ def _sifted(
             needed = sieve.needed([b for b in wanted[3] if b in sieve.kept])
         kept = {next((x for x in g if x in sieve.kept), None) for g in groups}
         kept |= needed if needed is not None else set(wanted[3]) & sieve.kept
-        witness = replace(witness, loops=tuple(_only(k, w, kept) for k, w in enumerate(loops)))
-        return Found(witness, needed is not None)
+        return Found(without(witness, {x for w in wanted for x in w} - kept), needed is not None)
     finally:
         symbols.ctx.forget()
-
-
-def _only(k: int, loop: LoopWitness, kept: set[Line | None]) -> LoopWitness:
-    early = tuple(e for at, e in enumerate(loop.early) if (k, "early", at) in kept)
-    start = len(loop.early)
-    both = tuple(e for at, e in enumerate(loop.invariants) if (k, "invariants", start + at) in kept)
-    return replace(loop, early=early, invariants=both)
 
 
 def inside(spec: n.Mechanism) -> list[n.Stmt]:

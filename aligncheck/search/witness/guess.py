@@ -11,13 +11,7 @@ from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness.line_costs import resolved
-
-
-def _joined(op: str, parts: list[n.Expr]) -> n.Expr:
-    result = parts[0]
-    for part in parts[1:]:
-        result = n.Binary(op, result, part)
-    return result
+from aligncheck.search.witness.totals import ONE, ZERO, counted, ends_of, plus
 
 
 def guessed(spec: n.Mechanism) -> Witness:
@@ -38,7 +32,7 @@ def _indices(spec: n.Mechanism) -> tuple[n.Expr, ...]:
     read = [e for top in walk.align_expressions(spec.align) for e in walk.subexpressions(top)]
     sets = [e.where for e in read if isinstance(e, n.Gather) and isinstance(e.where, n.Member)]
     names = dict.fromkeys(where.selection for where in sets)
-    return tuple(n.Index(name, n.Number(Fraction(0))) for name in names)
+    return tuple(n.Index(name, ZERO) for name in names)
 
 
 def placed_records(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
@@ -122,7 +116,7 @@ def goes_on(stmt: n.While) -> tuple[n.Expr, ...]:
     """What holds where a round goes on: the parts of the test, and the opposite of what an `if` of the round
     asks that leaves the loop, by `break` or by a flag that the test asks for.
     """
-    parts = stmt.test.args if isinstance(stmt.test, n.Logic) and stmt.test.op == "and" else (stmt.test,)
+    parts = walk.conjuncts_of(stmt.test)
     own = parts
     for inner in stmt.body:
         first = inner.branches[0].body[0] if isinstance(inner, n.If) else None
@@ -173,13 +167,12 @@ def measures(stmt: n.While) -> list[n.Expr]:
         if isinstance(part, n.Compare) and part.op == "!=":
             found += [n.Binary("-", part.right, part.left), n.Binary("-", part.left, part.right)]
     found.sort(key=lambda e: not walk.names_in(e) & always)
-    none, one = n.Number(Fraction(0)), n.Number(Fraction(1))
     for part in parts if found else ():
         if isinstance(part, n.Unary) and part.op == "not":
-            found.append(n.Conditional(part.operand, none, one))
+            found.append(n.Conditional(part.operand, ZERO, ONE))
         if isinstance(part, n.Name) or (isinstance(part, n.Compare) and part.op == "=="):
-            found.append(n.Conditional(part, one, none))
-    return [*found, _joined("+", found)] if len(found) > 1 else found
+            found.append(counted(part))
+    return [*found, plus(found)] if len(found) > 1 else found
 
 
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
@@ -211,7 +204,7 @@ def chance_of(stmt: n.While) -> Chance | None:
             for part in walk.subexpressions(side):
                 name = part.base if isinstance(part, n.Index) else getattr(part, "ident", "")
                 if name in draws and isinstance(part, n.Index | n.Name):
-                    rest = walk.with_part(side, part, n.Number(Fraction(0)))
+                    rest = walk.with_part(side, part, ZERO)
                     scale = resolved(draws[name].args[0], given)
                     return Chance(name, _beyond(other, rest, set(given)), scale)
     return None
@@ -225,17 +218,9 @@ def _beyond(other: n.Expr, rest: n.Expr, changed: set[str]) -> n.Expr:
     moving = [e for e in sums if changed & walk.names_in(e)]
     if not moving:
         return n.Binary("-", other, rest)
-    none = n.Number(Fraction(0))
-    fixed = rewrite.bottom_up(rest, lambda e: none if e in moving else e)
-    low, high = _ends(moving[0].over)
+    fixed = rewrite.bottom_up(rest, lambda e: ZERO if e in moving else e)
+    low, high = ends_of(moving[0].over)
     return n.Binary("+", n.Binary("-", other, fixed), n.Binary("-", high, low))
-
-
-def _ends(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
-    """The ends of a range."""
-    if isinstance(over, n.OverRange):
-        return over.low, over.high
-    return n.Number(Fraction(0)), n.Call("len", (n.Name(over.base),))
 
 
 def _sample(spec: n.Mechanism) -> tuple[tuple[str, Fraction], ...]:

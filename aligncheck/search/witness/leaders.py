@@ -14,11 +14,9 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.candidates import implied
 from aligncheck.search.witness.guess import placed_records
-from aligncheck.search.witness.scans import Scans, all_of, low_of, named
-from aligncheck.search.witness.totals import total
+from aligncheck.search.witness.scans import Scans, named
+from aligncheck.search.witness.totals import ONE, ZERO, ends_of, implied, low_of, total
 
 ENDS = (("max", "argmax"), ("min", "argmin"))
 
@@ -160,21 +158,17 @@ class Leaders(Scans):
                 yield from (_unless(alone, x, g) for g in ends for x in held)
 
     def _in_run(self, e: n.Expr, primed: bool) -> n.Expr:
-        names = {x for g in self.groups for x in g.names}
-        names |= {s.name for s in self.everything if isinstance(s, n.Sample)}
-        if not primed:
-            return e
-        e = walk.with_parts(e, tuple(self._in_run(part, primed) for part in walk.parts_of(e)))
-        if isinstance(e, n.Name):
-            return replace(e, primed=e.ident in names)
-        return replace(e, primed=e.base in names) if isinstance(e, n.Index) else e
+        names = (*(x for g in self.groups for x in g.names), *self.noise)
+        return added_up.primed(e, frozenset(names)) if primed else e
 
     def _rounds(self, k: int) -> n.OverRange | None:
         """All rounds of a loop."""
         loop, over = self.loops[k], self._so_far(k)[0]
         if isinstance(loop, n.For):
-            return n.OverRange(over.low, _high(loop.over))
-        tests = (t for t in all_of(loop.test) if isinstance(t, n.Compare) and t.left == self._index(k))
+            return n.OverRange(over.low, ends_of(loop.over)[1])
+        tests = (
+            t for t in walk.conjuncts_of(loop.test) if isinstance(t, n.Compare) and t.left == self._index(k)
+        )
         return next((n.OverRange(t.right, over.high) for t in tests if t.op == ">="), None)
 
     def selections(self, k: int) -> Iterator[n.Gather]:
@@ -184,10 +178,6 @@ class Leaders(Scans):
             for value in self._values(k):
                 for _, argument in self._ends(k):
                     yield n.Gather(argument, None, value, f"at_{k}", over, None)
-
-
-def _high(over: n.OverQueries | n.OverRange) -> n.Expr:
-    return over.high if isinstance(over, n.OverRange) else n.Call("len", (n.Name(over.base),))
 
 
 def _following(e: n.Expr, step: int = 1) -> n.Expr:

@@ -10,10 +10,7 @@ from fractions import Fraction
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.search.witness.totals import total
-
-ONE = n.Number(Fraction(1))
-NOTHING: n.Expr = n.Number(Fraction(0))
+from aligncheck.search.witness.totals import ONE, ZERO, multiplied, total
 
 
 def costs_of(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
@@ -34,7 +31,7 @@ def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: b
         return cost_of(spec, replace(line, op="+=", value=rest), draw, cautious)
     if by is not None:
         more = cost_of(spec, replace(line, op="+=", value=rest), draw, cautious)
-        return n.Call("ln", (by,)) if rest == NOTHING else more and n.Binary("+", n.Call("ln", (by,)), more)
+        return n.Call("ln", (by,)) if rest == ZERO else more and n.Binary("+", n.Call("ln", (by,)), more)
     size = _most(spec, line, cautious)
     rate = None if draw is None else _rate(draw)
     if size is None or rate is None:
@@ -50,7 +47,7 @@ def by_list(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None) -> list[tup
     found: list[tuple[n.Queries, n.Expr | None]] = []
     for own in lists:
         others = tuple(
-            replace(i, sensitivity=NOTHING) if i in lists and i is not own else i for i in spec.inputs
+            replace(i, sensitivity=ZERO) if i in lists and i is not own else i for i in spec.inputs
         )
         found.append((own, cost_of(replace(spec, inputs=others), line, draw)))
     return found
@@ -60,7 +57,8 @@ def _divided(spec: n.Mechanism, line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
     """What a line divides its draw by, and what it adds; by 1 where another draw takes its place."""
     own = walk.moved_by(line)
     drawn = {s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
-    by, rest = None, NOTHING
+    by: n.Expr | None = None
+    rest: n.Expr = ZERO
     for e, plus in walk.signed_terms(line.value) if walk.renews(line) else ():
         if by is None and isinstance(e, n.Binary) and e.op == "/" and e.left == own:
             by = e.right
@@ -70,7 +68,7 @@ def _divided(spec: n.Mechanism, line: n.Shift) -> tuple[n.Expr | None, n.Expr]:
             by = ONE
         else:
             part = e if plus else n.Unary("-", e)
-            rest = part if rest == NOTHING else n.Binary("+", rest, part)
+            rest = part if rest == ZERO else n.Binary("+", rest, part)
     return by, rest
 
 
@@ -136,11 +134,11 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
             powers[bare] = powers.get(bare, 0) + power
     above = [e for e, power in powers.items() for _ in range(power)]
     below = [e for e, power in powers.items() for _ in range(-power)]
-    top = _joined(number.numerator, above)
+    top = multiplied(number.numerator, above)
     return (
         top
         if not below and number.denominator == 1
-        else n.Binary("/", top, _joined(number.denominator, below))
+        else n.Binary("/", top, multiplied(number.denominator, below))
     )
 
 
@@ -172,14 +170,6 @@ def factors(e: n.Expr, power: int) -> Iterator[tuple[n.Expr, int]]:
 
 def _squared(e: n.Expr) -> n.Expr:
     return e.args[0] if isinstance(e, n.Call) and e.function == "sqrt" else n.Binary("*", e, e)
-
-
-def _joined(number: int, factors: list[n.Expr]) -> n.Expr:
-    parts = ([n.Number(Fraction(number))] if number != 1 or not factors else []) + factors
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = n.Binary("*", whole, part)
-    return whole
 
 
 # --- how far ------------------------------------------------------------------------------------------------
@@ -219,8 +209,8 @@ def _most(spec: n.Mechanism, line: n.Shift, cautious: bool) -> n.Expr | None:
     terms = Counter(_terms(line.value, 1))
     for sign, term in terms:
         if isinstance(term, n.Gather) and term.function in ("max", "min"):
-            own = Counter(_terms(_at(term.body, term.index, index), -sign))
-            there = term.where and _at(term.where, term.index, index)
+            own = Counter(_terms(resolved(term.body, {term.index: index}), -sign))
+            there = term.where and resolved(term.where, {term.index: index})
             if own == terms - Counter([(sign, term)]) and there == line.guard:
                 place = replace(term, function=f"arg{term.function}")
                 return n.Conditional(n.Compare("==", index, place), n.Number(Fraction(0)), size)
@@ -309,7 +299,7 @@ def _between(one: n.Expr, other: n.Expr) -> n.Expr | None:
         return None
     if not one.function == other.function == "sum" or one.over != other.over:
         return None
-    return _spread(n.Binary("-", one.body, _at(other.body, other.index, n.Name(one.index))), None)
+    return _spread(n.Binary("-", one.body, resolved(other.body, {other.index: n.Name(one.index)})), None)
 
 
 def _spread(body: n.Expr, where: n.Expr | None) -> n.Expr | None:
@@ -345,7 +335,7 @@ def moved_at_most(group: n.Queries) -> n.Expr | None:
     low, high = group.range
     if isinstance(low, n.Number) and isinstance(high, n.Number):
         return n.Number(high.value - low.value)
-    return high if low == NOTHING else n.Binary("-", high, low)
+    return high if low == ZERO else n.Binary("-", high, low)
 
 
 def _differ_by_run(one: n.Expr, other: n.Expr, gathers: Mapping[str, n.Gather]) -> bool:
@@ -361,17 +351,10 @@ def _shape(e: n.Expr, gathers: Mapping[str, n.Gather]) -> n.Expr:
         e = replace(
             e,
             index="$",
-            body=_at(e.body, e.index, n.Name("$")),
-            where=None if e.where is None else _at(e.where, e.index, n.Name("$")),
+            body=resolved(e.body, {e.index: n.Name("$")}),
+            where=None if e.where is None else resolved(e.where, {e.index: n.Name("$")}),
         )
     return _bare(walk.with_parts(e, tuple(_shape(p, gathers) for p in walk.parts_of(e))))
-
-
-def _at(e: n.Expr, name: str, other: n.Name) -> n.Expr:
-    """The expression with another name in the place of one."""
-    if isinstance(e, n.Name) and e.ident == name:
-        return other
-    return walk.with_parts(e, tuple(_at(p, name, other) for p in walk.parts_of(e)))
 
 
 def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
@@ -391,11 +374,11 @@ def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
         return moved_at_most(group)
     if not isinstance(term, n.Index) or not isinstance(term.index, n.Name):
         return group.sensitivity
-    return _at(group.sensitivity, "i", term.index)
+    return resolved(group.sensitivity, {"i": term.index})
 
 
 def _primes(e: n.Expr) -> bool:
-    return any(isinstance(part, n.Name | n.Index) and part.primed for part in _parts(e))
+    return any(isinstance(part, n.Name | n.Index) and part.primed for part in walk.subexpressions(e))
 
 
 def _constant(e: n.Expr) -> Fraction:
@@ -439,17 +422,11 @@ def _bare(e: n.Expr, primes: bool = False) -> n.Expr:
     return replace(bare, primed=False) if isinstance(bare, n.Name | n.Index) and not primes else bare
 
 
-def _parts(e: n.Expr) -> Iterator[n.Expr]:
-    yield e
-    for part in walk.parts_of(e):
-        yield from _parts(part)
-
-
 def _group(spec: n.Mechanism, e: n.Expr) -> n.Queries | None:
     """The answers that an expression reads first, or that a variable in it is made of."""
     groups = {name: item for item in spec.inputs if isinstance(item, n.Queries) for name in item.names}
     assigned = {s.name for s in walk.statements_in(spec.body) if isinstance(s, n.Assign)}
-    for part in _parts(e):
+    for part in walk.subexpressions(e):
         name = part.ident if isinstance(part, n.Name) else part.base if isinstance(part, n.Index) else None
         if name in groups:
             return groups[name]

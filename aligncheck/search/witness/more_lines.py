@@ -5,7 +5,7 @@ Nothing here needs to be believed: those that the kernel does not show are left 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
@@ -15,16 +15,12 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.candidates import either, implied
 from aligncheck.search.witness.guess import goes_on, placed_in_arms, placed_records
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.scans import (
     Scans,
-    all_of,
     chosen_by,
     limits_in,
-    low_of,
     named,
     tells_output,
     tests_of_head,
@@ -32,9 +28,20 @@ from aligncheck.search.witness.scans import (
     where_a_flag_is,
     without_lengths,
 )
-from aligncheck.search.witness.totals import total
+from aligncheck.search.witness.totals import (
+    COST,
+    ONE,
+    ZERO,
+    counted,
+    either,
+    ends_of,
+    implied,
+    low_of,
+    plus,
+    total,
+)
 
-COST, RECORDS = n.Name("alignment_cost"), n.Name("$records")
+RECORDS = n.Name("$records")
 MANY = 12
 """So many bounds of the cost are tried for one loop."""
 
@@ -67,7 +74,7 @@ def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
         parts = line_costs.by_list(spec, line, drawn.get(line.name)) if cost is not None else []
         there = [_where_it_differs(line, group, part if len(parts) > 1 else cost) for group, part in parts]
         found.append(
-            _sum(each for each in there if each is not None) if there and None not in there else cost
+            plus(each for each in there if each is not None) if there and None not in there else cost
         )
     return tuple(found)
 
@@ -81,7 +88,7 @@ def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n
     if len(several) > 1:
         each = (total(cost).times(Fraction(1, len(several)))).expression()
         tests = (n.Compare("==", at, mark) for at, mark in product(several, marks))
-        return _sum(n.Conditional(test, each, ZERO) for test in tests)
+        return plus(n.Conditional(test, each, ZERO) for test in tests)
     there = tuple(
         at if (own := _owned(mark, line, group)) is None else n.Logic("and", (at, own))
         for mark, at in ((mark, _looks_at(mark, line, place, group)) for mark in marks)
@@ -189,7 +196,7 @@ class MoreLines(Scans):
     def _left_at(self, k: int) -> Iterator[n.Expr]:
         """Where a loop inside was left that counts up to a limit, if that is kept."""
         places = {
-            x: _high(loop)
+            x: ends_of(loop.over)[1]
             for j, loop in enumerate(self.loops)
             if isinstance(loop, n.For) and k in self._around(j)[:-1]
             for x in self._places(j)
@@ -197,7 +204,7 @@ class MoreLines(Scans):
         for given in (s for s in self.inside[k] if isinstance(s, n.Assign) and s.name not in places):
             if walk.names_in(given.value) & places.keys():
                 yield n.Compare("<=", n.Name(given.name), line_costs.resolved(given.value, places))
-        tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in all_of(s.test))
+        tests = (t for s in self.inside[k] if isinstance(s, n.While) for t in walk.conjuncts_of(s.test))
         for test in (t for t in tests if isinstance(t, n.Compare) and t.op == "<"):
             for s in self.inside[k]:
                 if isinstance(s, n.Assign) and s.value == test.left:
@@ -353,7 +360,9 @@ class MoreLines(Scans):
     def told_by_count(self) -> Iterator[n.Expr]:
         """That a record of which a guard reads a field is there, with such a field, if there are so many."""
         emits = [s for s in self.everything if isinstance(s, n.Emit)]
-        for parts in (all_of(line.guard) for line in walk.shifts_in(self.spec.align) if line.guard):
+        for parts in (
+            walk.conjuncts_of(line.guard) for line in walk.shifts_in(self.spec.align) if line.guard
+        ):
             counts = [e for e in parts if isinstance(e, n.Compare) and n.OutCount(None) in (e.left, e.right)]
             read = [e for part in parts for e in walk.subexpressions(part) if isinstance(e, n.OutField)]
             for count, field in product(counts, dict.fromkeys(read)):
@@ -365,7 +374,7 @@ class MoreLines(Scans):
         And that a round that it tells, under a test of the record, is none before this one.
         """
         loop = self.loops[k]
-        ends = low_of(loop), _high(loop) if isinstance(loop, n.For) else None
+        ends = low_of(loop), ends_of(loop.over)[1] if isinstance(loop, n.For) else None
         told = dict.fromkeys(
             each for line in walk.shifts_in(self.spec.align) for each in told_by(line, *ends)
         )
@@ -383,7 +392,7 @@ class MoreLines(Scans):
             yield not_before
             for state in self._found(k):
                 yield either(state, not_before)
-                yield from (either(state, part) for part in all_of(test))
+                yield from (either(state, part) for part in walk.conjuncts_of(test))
                 yield from (either(state, n.Compare("==", place, n.Name(x))) for x in self._places(k))
 
     def _to_be_left(self, k: int) -> Iterator[n.Expr]:
@@ -393,7 +402,7 @@ class MoreLines(Scans):
         rows = any(isinstance(s, n.Sample) and len(self._chain(s)) > 1 for s in self.inside[outer])
         if rows and len(emits) == 1 and emits[0] in loop.body and isinstance(loop, n.For):
             there = n.OutIs(RECORDS, emits[0].tag)
-            over = n.Compare(">=", self._index(k), _high(loop))
+            over = n.Compare(">=", self._index(k), ends_of(loop.over)[1])
             yield n.Logic("or", (over, there)) if k == outer else there
 
     def _told_to_be(self, k: int) -> Iterator[tuple[n.Expr, n.OutField, n.Name]]:
@@ -443,7 +452,7 @@ class MoreLines(Scans):
                     parts.append(list(islice(self._paid(line, s, k), MANY)))
             elif isinstance(s, n.Invoke) and not self._chain(s):
                 parts.append(self._called(s))
-        yield from (_sum(each) for each in islice(product(*parts), MANY if all(parts) else 0))
+        yield from (plus(each) for each in islice(product(*parts), MANY if all(parts) else 0))
 
     def _where_told(self, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where of each list of draws one is moved, which a record tells: once it is drawn."""
@@ -460,7 +469,7 @@ class MoreLines(Scans):
             where = None if line.index is None else n.Compare("<", told[0], drawn)
             paid.append(cost if where is None else n.Conditional(where, cost, ZERO))
         if any(isinstance(each, n.Conditional) for each in paid):
-            yield _sum(paid)
+            yield plus(paid)
 
     def _read_at_head(self, k: int) -> Iterator[n.Expr]:
         """What the draws are moved by that the head of a `while` reads: these were made before."""
@@ -488,7 +497,7 @@ class MoreLines(Scans):
                     g for g in self.groups if g.adjacency.ways and _place(line, g) == self._index(around[-1])
                 ):
                     marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
-                    now = _sum(_where(n.Compare("==", mark, self._index(around[-1]))) for mark in marks)
+                    now = plus(counted(n.Compare("==", mark, self._index(around[-1]))) for mark in marks)
                     for cost in self._unit(line, s):
                         paid = _times(now, n.Binary("*", cost, self._index(k)))
                         yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
@@ -513,9 +522,9 @@ class MoreLines(Scans):
                     several |= stmt is not s
                     paid += [_times(now if at == here else all_, cost) for now, all_ in often]
         if several and not inner:
-            yield total(n.Binary("*", self._index(k), _sum(paid))).expression()
+            yield total(n.Binary("*", self._index(k), plus(paid))).expression()
         elif several:
-            yield _sum((n.Name(f"$head_{outer}_alignment_cost"), *paid))
+            yield plus((n.Name(f"$head_{outer}_alignment_cost"), *paid))
 
     def _often_in_a_round(self, line: n.Shift, stmt: n.Stmt, k: int) -> Iterator[tuple[n.Expr, n.Expr]]:
         """How often a line was on in a loop of a round, up to where that is now, and in all."""
@@ -525,9 +534,9 @@ class MoreLines(Scans):
             if isinstance(s.value, n.Gather) and s.value.count is not None:
                 yield n.Index(f"$below_{s.name}", self._index(k)), s.value.count
         for e in _told_by(line):
-            yield _where(n.Compare("<", replace(e, index=RECORDS), self._index(k))), ONE
+            yield counted(n.Compare("<", replace(e, index=RECORDS), self._index(k))), ONE
         if line.guard is None and isinstance(stmt, n.For):
-            yield self._index(k), _high(stmt)
+            yield self._index(k), ends_of(stmt.over)[1]
 
     def _once_a_round(self, k: int, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where each line costs once in a round: of a loop inside once its flag is up."""
@@ -541,10 +550,10 @@ class MoreLines(Scans):
             alone = [s for s in self.everything if isinstance(s, n.Sample) and not self._chain(s)]
             of = ((line, s) for s in alone for line in lines if line.name == s.name)
             once = [cost for line, s in of for cost in islice(self._unit(line, s, cautious), 1)]
-            yield _sum((*once, _times(self._index(k), _sum(paid[True]))))
+            yield plus((*once, _times(self._index(k), plus(paid[True]))))
         for up in self.flags(k) if around else ():
             before = n.Name(f"$head_{around[-1]}_alignment_cost")
-            yield _sum((before, *paid[False], n.Conditional(up, _sum(paid[True]), ZERO)))
+            yield plus((before, *paid[False], n.Conditional(up, plus(paid[True]), ZERO)))
 
     def _paid(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         chain = self._chain(draw)
@@ -588,9 +597,9 @@ class MoreLines(Scans):
             parts = line_costs.by_list(self.spec, line, defined)
             if len(parts) > 1 and all(group.adjacency.ways for group, _ in parts):
                 marks = [[n.Name(f"${w.mark}_{g.names[0]}") for w in g.adjacency.ways] for g, _ in parts]
-                often = [_sum(_where(self._before(k, mark)) for mark in each) for each in marks]
+                often = [plus(counted(self._before(k, mark)) for mark in each) for each in marks]
                 costs = zip(often, (cost for _, cost in parts), strict=True)
-                yield _sum(_times(how, cost) for how, cost in costs if cost is not None)
+                yield plus(_times(how, cost) for how, cost in costs if cost is not None)
 
     def _called(self, call: n.Invoke) -> list[n.Expr]:
         """What a call costs, by the claim of what is called."""
@@ -694,7 +703,7 @@ class MoreLines(Scans):
     def _how_often(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on before a round."""
         if line.index is not None and not isinstance(line.index, n.Name):
-            yield _where(self._before(k, line.index))
+            yield counted(self._before(k, line.index))
         elif line.guard is None:
             for group in self.groups:
                 if group.adjacency.in_all and group.sensitivity is not None:
@@ -713,25 +722,25 @@ class MoreLines(Scans):
                     owned = [(mark, _owned(mark, line, group)) for mark in marks]
                     if any(owner is not None for _, owner in owned):
                         tests = ((self._before(k, m), *([o] if o else [])) for m, o in owned)
-                        yield _sum([_where(n.Logic("and", each)) for each in tests])
-                    yield _sum([_where(self._before(k, mark)) for mark in marks])
+                        yield plus([counted(n.Logic("and", each)) for each in tests])
+                    yield plus([counted(self._before(k, mark)) for mark in marks])
                     for reached in self._drawn_up_to(line, k):
-                        yield _sum([_where(n.Compare("<", mark, reached)) for mark in marks])
+                        yield plus([counted(n.Compare("<", mark, reached)) for mark in marks])
                     yield from self._passed(line, group, marks, k)
                     for start in self._starts(k, group):
-                        yield _sum([_where(n.Compare("<", mark, start)) for mark in marks])
+                        yield plus([counted(n.Compare("<", mark, start)) for mark in marks])
                     for end, wide in self._windows(line, k, group):
-                        yield _sum(_within(end, mark, wide) for mark in marks)
+                        yield plus(_within(end, mark, wide) for mark in marks)
                     for name, place in self._sorted_by(k):
                         there = [line_costs.resolved(place, {name: mark}) for mark in marks]
-                        yield _sum([_where(self._before(k, each)) for each in there])
+                        yield plus([counted(self._before(k, each)) for each in there])
             yield self._index(k)
             yield from self._told_by_calls(k)
         if line.guard is None:
             return
         ways = line.guard.args if isinstance(line.guard, n.Logic) and line.guard.op == "or" else (line.guard,)
         options = [list(self._often(way, line, k)) for way in ways]
-        yield from (_sum(each) for each in product(*options))
+        yield from (plus(each) for each in product(*options))
 
     def _passed(self, line: n.Shift, group: n.Queries, marks: list[n.Name], k: int) -> Iterator[n.Expr]:
         """How often the answers that move were looked at before a round, where a line does not look at that
@@ -748,19 +757,19 @@ class MoreLines(Scans):
                 test = replace(self._before(k, mark), right=now)
                 tests.append(replace(test, left=test.right, right=test.left) if falls else test)
         part = n.Number(Fraction(1, max(len(several), 1)))
-        yield _sum(n.Conditional(test, part, ZERO) for test in tests)
+        yield plus(n.Conditional(test, part, ZERO) for test in tests)
 
     def _told_by_calls(self, k: int) -> Iterator[n.Expr]:
         """In how many rounds so far a record of a call, that with the round's number, had a tag."""
         index, own = self._index(k), f"of_{k}"
         tests = (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches)
-        for part in (part for test in tests for part in all_of(test)):
+        for part in (part for test in tests for part in walk.conjuncts_of(test)):
             if isinstance(part, n.OutIs) and part.of != "out" and part.index == index:
                 here = n.Conditional(replace(part, index=n.Name(own)), ONE, ZERO)
                 yield added_up.so_far(here, None, own, n.OverRange(ZERO, index))
 
     def _often(self, way: n.Expr, line: n.Shift, k: int) -> Iterator[n.Expr]:
-        index, parts = self._index(k), all_of(way)
+        index, parts = self._index(k), walk.conjuncts_of(way)
         for part in parts:
             if isinstance(part, n.OutIs):
                 for also in parts:
@@ -777,13 +786,13 @@ class MoreLines(Scans):
                 yield n.Name(f"$count_{part.tag}")
                 yield from (n.Name(x) for x in self.counters(k))
                 yield from self.counted_down(k)
-                yield from (_where(up) for up in self.flags(k))
+                yield from (counted(up) for up in self.flags(k))
             if isinstance(part, n.Compare) and part.op == "==" and line.index in (part.left, part.right):
                 before = self._before(k, part.right if part.left == line.index else part.left)
                 made = (s for s in self.inside[k] if isinstance(s, n.Sample) and s.name == line.name)
                 at = dict.fromkeys(s.index or index for s in made)
-                yield from (_where(replace(before, right=e)) for e in at or (index,))
-                yield from (_where(up) for up in self.flags(k))
+                yield from (counted(replace(before, right=e)) for e in at or (index,))
+                yield from (counted(up) for up in self.flags(k))
 
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
@@ -791,11 +800,11 @@ class MoreLines(Scans):
             marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
             owners = [_owned(mark, line, group) for mark in marks]
             if None not in owners:
-                yield _sum(_where(owner) for owner in owners if owner is not None)
+                yield plus(counted(owner) for owner in owners if owner is not None)
         for how in self._how_often(line, k):
             loop = self.loops[k]
             if isinstance(how, n.Gather) and isinstance(loop, n.For):
-                yield replace(how, over=n.OverRange(ZERO, _high(loop)))
+                yield replace(how, over=n.OverRange(ZERO, ends_of(loop.over)[1]))
             elif not walk.names_in(how) & {named(self._index(k))}:
                 yield how
             elif not isinstance(how, n.Name):
@@ -849,17 +858,8 @@ def _told_by(line: n.Shift) -> Iterator[n.OutField]:
             yield from (e for e in (part.left, part.right) if isinstance(e, n.OutField))
 
 
-def _high(loop: n.For) -> n.Expr:
-    return loop.over.high if isinstance(loop.over, n.OverRange) else n.Call("len", (n.Name(loop.over.base),))
-
-
 def _tags(e: n.Expr) -> Iterator[n.OutIs]:
     return (part for part in walk.subexpressions(e) if isinstance(part, n.OutIs))
-
-
-def _where(test: n.Expr) -> n.Expr:
-    """1 where it holds, else 0."""
-    return n.Conditional(test, ONE, ZERO)
 
 
 def _within(end: n.Expr, mark: n.Expr, wide: n.Expr) -> n.Expr:
@@ -879,13 +879,6 @@ def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
         part = cost if how.then == ONE else total(cost).times(how.then.value).expression()
         return n.Conditional(how.test, part, ZERO)
     return n.Binary("*", cost, how)
-
-
-def _sum(parts: Iterable[n.Expr]) -> n.Expr:
-    whole: n.Expr | None = None
-    for part in parts:
-        whole = part if whole is None else n.Binary("+", whole, part)
-    return ZERO if whole is None else whole
 
 
 def _part_left(stmt: n.Assign) -> Fraction | None:

@@ -11,10 +11,9 @@ from functools import reduce
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
-from aligncheck.search.witness.totals import Amount, total
+from aligncheck.search.witness.totals import ONE, Amount, total
 
 NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
-ONE = n.Number(Fraction(1))
 OTHER_END = {"argmin": "argmax", "argmax": "argmin", "min": "max", "max": "min"}
 
 

@@ -12,8 +12,7 @@ from dataclasses import replace
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.totals import total
+from aligncheck.search.witness.totals import ONE, ZERO, low_of, total
 
 
 class Scans:
@@ -29,11 +28,11 @@ class Scans:
         self.two_valued = _two_valued(self.assigned)
         self.groups = groups_of(spec)
         private = {x for g in self.groups for x in g.names}
-        draws = {s.name for s in self.everything if isinstance(s, n.Sample)}
+        self.noise = {s.name for s in self.everything if isinstance(s, n.Sample)}
         entries = {
             s.over.item for s in self.loops if isinstance(s, n.For) and isinstance(s.over, n.OverQueries)
         }
-        self.unequal = private | draws | entries
+        self.unequal = private | self.noise | entries
         """What is not the same in both runs."""
 
     # --- what an expression is made of ---
@@ -56,12 +55,11 @@ class Scans:
 
     def _drawn_by(self, k: int) -> Iterator[tuple[n.Name, n.Expr]]:
         """Variables of a `while` that tell the index of a draw, or of one that is read; and that index."""
-        noise = {s.name for s in self.everything if isinstance(s, n.Sample)}
         found: dict[tuple[n.Name, n.Expr], None] = {}
         for s in self.inside[k]:
             read = (e for top in walk.own_expressions(s) for e in walk.subexpressions(top))
             at = [s.index] if isinstance(s, n.Sample) else []
-            for e in (*at, *(e.index for e in read if isinstance(e, n.Index) and e.base in noise)):
+            for e in (*at, *(e.index for e in read if isinstance(e, n.Index) and e.base in self.noise)):
                 changed = sorted(walk.names_in(e) & {*self._changed(k)}) if e is not None else []
                 if e is not None and len(changed) == 1:
                     found[n.Name(changed[0]), e] = None
@@ -189,7 +187,7 @@ class Scans:
         places = self._places(k).keys()
         public = {i.name for i in self.spec.inputs if not isinstance(i, n.Queries)}
         for top in (b.test for s in self.inside[k] if isinstance(s, n.If) for b in s.branches):
-            for test in all_of(top):
+            for test in walk.conjuncts_of(top):
                 read = walk.names_in(without_lengths(test)) - public
                 if isinstance(test, n.Compare) and read and read <= places:
                     yield from (test, n.Unary("not", test))
@@ -239,23 +237,14 @@ def tests_of_head(loop: n.For | n.While) -> Iterator[n.Compare]:
     first = loop.body[0] if loop.body else None
     tests: list[n.Expr] = []
     if isinstance(loop, n.While):
-        tests = list(all_of(loop.test))
+        tests = list(walk.conjuncts_of(loop.test))
     elif isinstance(first, n.If) and isinstance(first.branches[0].body[0], n.Break):
         test = first.branches[0].test
         if isinstance(test, n.Unary) and test.op == "not":
-            tests = list(all_of(test.operand))
+            tests = list(walk.conjuncts_of(test.operand))
     for test in tests:
         if isinstance(test, n.Compare) and test.op in ("<", "<=") and isinstance(test.left, n.Name):
             yield test
-
-
-def all_of(test: n.Expr) -> tuple[n.Expr, ...]:
-    return test.args if isinstance(test, n.Logic) and test.op == "and" else (test,)
-
-
-def low_of(loop: n.For | n.While) -> n.Expr:
-    over = loop.over if isinstance(loop, n.For) else None
-    return over.low if isinstance(over, n.OverRange) else ZERO
 
 
 def chosen_by(line: n.Shift) -> Iterator[n.Expr]:
@@ -269,7 +258,7 @@ def told_by(line: n.Shift, low: n.Expr, high: n.Expr | None) -> Iterator[tuple[n
     """The E and the rest of a guard `E == i and REST` that ask for what is released; without a rest that E is
     a round at all, from `low` up to below `high`.
     """
-    parts = all_of(line.guard) if line.guard is not None else ()
+    parts = walk.conjuncts_of(line.guard)
     for place in chosen_by(line):
         rest = [part for part in parts if tells_output(part) and line.index not in _sides(part)]
         if tells_output(place):

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 from aligncheck.kernel.witness import own
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness.line_costs import costs_of, definitions, moved_at_most, repeated, resolved
-from aligncheck.search.witness.totals import Amount, added, total
+from aligncheck.search.witness.totals import ONE, ZERO, Amount, added, length_of, total
 
 MANY = 64
 """So many ways are followed at once, and so many sums of costs are told apart."""
 _FEW = 6
 
-ONE = n.Number(Fraction(1))
 RECORDS = "$records"
 Loop = n.For | n.While
 
@@ -161,7 +159,7 @@ class Stretches:
         """The value of a name at the entry to a loop, in words of its head."""
         value = entry.values.get(x)
         if value is None:
-            value = n.Name(x) if entry.origin >= 0 else n.Number(Fraction(0)) if x[0] == "$" else None
+            value = n.Name(x) if entry.origin >= 0 else ZERO if x[0] == "$" else None
         return None if value is None else self.told(k, entry.origin, value)
 
     def told(self, k: int, origin: int, e: n.Expr) -> n.Expr:
@@ -295,11 +293,7 @@ class Stretches:
     def _often(self, stmt: Loop, once: tuple[Amount, ...]) -> tuple[Amount, ...]:
         """What all rounds of an inner loop may cost: as much as one, or each the same."""
         some = [c for c in once if c.parts][:4]
-        often = None
-        if isinstance(stmt, n.For) and isinstance(stmt.over, n.OverRange):
-            often = total(stmt.over.high) - total(stmt.over.low)
-        elif isinstance(stmt, n.For) and isinstance(stmt.over, n.OverQueries):
-            often = total(n.Call("len", (n.Name(stmt.over.base),)))
+        often = total(length_of(stmt.over)) if isinstance(stmt, n.For) else None
         return (Amount(), *some, *((c * often for c in some) if often is not None else ()))
 
 

@@ -1,10 +1,11 @@
-"""Sums of products of expressions, with equal parts added up and cancelled."""
+"""Sums of products of expressions, with equal parts added up and cancelled; and what lines are made of."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
@@ -13,6 +14,62 @@ from aligncheck.language.unparse import unparse_expr
 
 Product: TypeAlias = tuple[tuple[n.Expr, int], ...]
 """Expressions to powers, in the order of their text."""
+
+
+ZERO, ONE = n.Number(Fraction(0)), n.Number(Fraction(1))
+COST = n.Name("alignment_cost")
+
+
+def less(one: n.Expr, other: n.Expr) -> n.Expr:
+    """At most."""
+    return n.Compare("<=", one, other)
+
+
+def equal(one: n.Expr, other: n.Expr) -> n.Expr:
+    """The same."""
+    return n.Compare("==", one, other)
+
+
+def either(*ways: n.Expr) -> n.Expr:
+    """One of these."""
+    return n.Logic("or", ways)
+
+
+def implied(test: n.Expr, e: n.Expr) -> n.Expr:
+    """Where the test holds."""
+    no = test.operand if isinstance(test, n.Unary) else n.Unary("not", test)
+    return either(no, e)
+
+
+def counted(test: n.Expr) -> n.Expr:
+    """1 where it holds, else 0."""
+    return n.Conditional(test, ONE, ZERO)
+
+
+def plus(parts: Iterable[n.Expr]) -> n.Expr:
+    """The sum, as it is written."""
+    left = [part for part in parts if part != ZERO]
+    return reduce(lambda whole, part: n.Binary("+", whole, part), left) if left else ZERO
+
+
+def ends_of(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
+    """The first index of a range, and the one behind its last."""
+    return (
+        (over.low, over.high)
+        if isinstance(over, n.OverRange)
+        else (ZERO, n.Call("len", (n.Name(over.base),)))
+    )
+
+
+def low_of(loop: n.For | n.While) -> n.Expr:
+    """Where a loop starts."""
+    return ends_of(loop.over)[0] if isinstance(loop, n.For) else ZERO
+
+
+def length_of(over: n.Indices | n.OverQueries | n.OverRange) -> n.Expr:
+    """How many indices a range has."""
+    low, high = ends_of(over)
+    return high if low == ZERO else n.Binary("-", high, low)
 
 
 @dataclass(frozen=True)
@@ -68,7 +125,7 @@ class Amount:
                 whole = part if factor > 0 else n.Unary("-", part)
             else:
                 whole = n.Binary("+" if factor > 0 else "-", whole, part)
-        return whole if whole is not None else n.Number(Fraction(0))
+        return whole if whole is not None else ZERO
 
 
 def total(e: n.Expr) -> Amount:
@@ -104,13 +161,14 @@ def _joined(one: Product, other: Product) -> Product:
 def _product(product: Product, factor: Fraction) -> n.Expr:
     above = [e for e, k in product for _ in range(k)]
     below = [e for e, k in product for _ in range(-k)]
-    top = _multiplied(factor.numerator, above)
+    top = multiplied(factor.numerator, above)
     if not below and factor.denominator == 1:
         return top
-    return n.Binary("/", top, _multiplied(factor.denominator, below))
+    return n.Binary("/", top, multiplied(factor.denominator, below))
 
 
-def _multiplied(number: int, factors: list[n.Expr]) -> n.Expr:
+def multiplied(number: int, factors: list[n.Expr]) -> n.Expr:
+    """The product of a number and of factors, as it is written."""
     parts = ([n.Number(Fraction(number))] if number != 1 or not factors else []) + factors
     whole = parts[0]
     for part in parts[1:]:
