@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -141,6 +142,7 @@ ATTACKS = {
     "rounding": ('real_answers("q", q)', 'real_answers("q", q, step=2)'),
     "a list as a table": ('real_answers("q", q)', 'real_answers("q", q, table=(1, 2))'),
     "step": ('resolution(gamma, {"1": 1})', 'resolution(gamma, {"1": 2})'),
+    "two units of one name": ('resolution(gamma, {"1": 1})', 'resolution(gamma, {"1": 1, "1": 2})'),
     "charge": ("self.bound = self.eps", "self.bound = self.eps / 2"),
     "parameter": ('self.eps = real("eps", eps)', 'self.eps = real("eps", 2 * eps)'),
     "condition": ("require(self.k >= 1,", "require(self.k >= 0,"),
@@ -209,6 +211,20 @@ program
   emit v(x = noisy)
 align
   eta += a - a'
+"""
+
+SUMMED = """mechanism summed
+input
+  a : query, sensitivity 1
+  k : int where k >= 0
+  numerator : real where numerator > 0
+privacy sum(numerator for j in range(k))
+program
+  for j in range(k):
+    eta[j] ~ Lap(1/numerator)
+    emit v(a + eta[j])
+align
+  eta[j] += a - a'
 """
 
 CALLED = """mechanism c
@@ -401,6 +417,20 @@ CHANGES = {
             "from typing import": "from fractions import Fraction\nfrom typing import",
         },
     ),
+    "a class of another name": (ONE, {"class One(": "class Other("}),
+    "a record of another name": (ONE, {"class V:": "class X:", "= V\n": "= X\n", "emit(V(": "emit(X("}),
+    "a field of another name": (
+        ONE,
+        {
+            "    x: Real": '    y: Real = field(metadata={"name": "x"})',
+            "V(x=": "V(y=",
+            "import dataclass": "import dataclass, field",
+        },
+    ),
+    "an index that hides the object": (
+        SUMMED,
+        {"for j in range(self.k))": "for self in range(self.k))"},
+    ),
     "an answer in a message": (
         ONE.replace("eps > 0", "eps > 0 and eps < 9"),
         {
@@ -471,6 +501,32 @@ def test_an_irrational_sensitivity_is_read_back() -> None:
         program_runs(code.replace('{"a": sqrt(2)}', '{"a": sqrt(3)}'), spec, form, RunMode.REFINED)
 
 
+def test_inputs_keep_their_names() -> None:
+    """Who gives answers by name would give `b`, which moves by 5, where noise is for what moves by 1."""
+    text = ONE.replace("\n  eps :", "\n  b : query, sensitivity 5\n  eps :").replace("a > 5", "a > b")
+    source = Source("s.dp", text)
+    spec = check(source, parse(source))
+    form = form_of(spec, source, RunMode.REFINED).mechanism
+    code = emit_python(as_if_verified(spec), RunMode.REFINED)
+    program_runs(code, spec, form, RunMode.REFINED)
+    turned = re.sub(r'(?<!")\b[ab]\b(?!")', lambda name: "ab"[name[0] == "a"], code)
+    for name, other in ("ab", "ba"):
+        turned = turned.replace(f'QueryInfo("{name}", "{name}"', f'QueryInfo("{name}", "{other}"')
+    with pytest.raises(ReadError, match="`a` of the spec is called `b`"):
+        program_runs(turned, spec, form, RunMode.REFINED)
+
+
+def test_loops_may_share_the_names_of_an_index_and_an_answer() -> None:
+    text = TOP.replace("for i in range(len(q))", "for j, y in q").replace("[i] ~", "[j] ~")
+    first, last = text.split("  w = ")
+    text = f"{first}  at = 0\n  for j, y in q:\n    if y + eta[j] > eta[at]:\n      at = j\n  w = {last}"
+    source = Source("s.dp", text)
+    spec = check(source, parse(source))
+    for mode in RunMode:
+        form = form_of(spec, source, mode).mechanism
+        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+
+
 def test_what_is_called_computes_in_the_same_mode() -> None:
     """In another one nothing looks at whether its numbers are exact and its answers fit the lattice."""
     source = Source("s.dp", CALLING)
@@ -487,7 +543,8 @@ def test_what_is_called_computes_in_the_same_mode() -> None:
     }.items():
         assert called.count(old) == 1, old
         called = called.replace(old, new)
-    with pytest.raises(ReadError, match="`C` computes in the mode `float`"):
+    called, own = (re.sub(r"\bC\b", "UnsafeC", part) for part in (called, own))
+    with pytest.raises(ReadError, match="`UnsafeC` computes in the mode `float`"):
         program_runs(called + own, spec, form, RunMode.REFINED)
 
 

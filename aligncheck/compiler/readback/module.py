@@ -264,6 +264,8 @@ class _ModuleReader:
             raise refuse(node, "two fields of one name")
         if any(python == "tag" or python.startswith("_") for python, _ in found):
             raise refuse(node, "a field's name means something else to Python")
+        _refuse_other_names(found, node)
+        _refuse_other_names([(node.name, text(holes["S"]))], node)
         return RecordType(text(holes["S"]), tuple(found))
 
 
@@ -274,6 +276,8 @@ _NAMES_OF_NUMBERS = {
 }
 _PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
 _OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
+_PASSING = frozenset({"_", "run"})
+"""What methods set of such words: a run, of which no other reads, and what nothing reads."""
 
 
 _IMPORTED_FROM: Mapping[str, frozenset[str]] = {
@@ -362,6 +366,7 @@ class _Class:
             if each.decorator_list or getattr(each, "type_params", []):
                 raise refuse(each, "a method has no decorators")
             self.module.refuse_types(each.returns)
+            self.module.refuse_names((name, at) for name, at in _set_in(each) if name not in _PASSING)
             found[each.name] = each
         for name in ("__init__", "__call__", "_program"):
             if name not in found:
@@ -378,6 +383,8 @@ class _Class:
         ):
             raise refuse(node, "the description of the spec was expected here")
         self.spec_name = text(given.get("name"))
+        unsafe = "unsafe_" if self.mode is RunMode.FLOAT else ""
+        _refuse_other_names([(self.node.name, f"{unsafe}{self.spec_name}")], node)
         self.told.update((part, text(given[part])) for part in ("claim", "bound", "delta") if part in given)
         if "currency" in given:
             self.told["currency"] = ast.unparse(given["currency"])
@@ -411,7 +418,10 @@ class _Class:
             if holes is None:
                 raise refuse(each, "a function is not described so")
             self.functions[text(holes["T"])] = nodes.Function(text(holes["S"]), (), Sort.REAL)
-        every = [p[1] for p in self.parameters] + [a.keyword for a in self.answers] + list(self.functions)
+        called = [(k, n) for n, k, *_ in self.parameters] + [(a.keyword, a.name) for a in self.answers]
+        called += [(keyword, function.name) for keyword, function in self.functions.items()]
+        _refuse_other_names(called, node)
+        every = [keyword for keyword, _ in called]
         self.module.refuse_names((name, node) for name in every)
         taken = {name for base in runtime.Mechanism.__mro__ for name in vars(base)} | {*_METHODS, *_OPTIONAL}
         taken |= {"i"} - {p[0] for p in self.parameters} - {a.name for a in self.answers}  # see `_with_index`
@@ -545,8 +555,9 @@ class _Class:
             return
         sorts = {keyword: (name, sort) for name, keyword, sort, *_ in self.parameters}
         parts: list[ast.expr] = []
-        for key, value in zip(found[0].keys, found[0].values, strict=True):
-            text(key)
+        if len(set(map(text, found[0].keys))) != len(found[0].keys):
+            raise refuse(found[0], "two units of one name, of which Python keeps the last")
+        for value in found[0].values:
             parts.append(value.elt if isinstance(value, ast.ListComp) else value)
             name, sort = sorts.get(value.attr, ("", None)) if isinstance(value, ast.Attribute) else ("", None)
             if sort is Sort.REAL and match("self._X", value) is not None and self.on_lattice:
@@ -732,7 +743,6 @@ class _Class:
             ):
                 first = ast.Call(func, args, [])
                 if match(f"{reader}({each.name!r}, {each.keyword})", first) is not None:
-                    self.module.refuse_names(iter([(read, target)]))
                     if read in names or read in {a.keyword for a in self.answers}:
                         raise refuse(target, f"`{read}` has two meanings")
                     names[read] = each.name
@@ -819,7 +829,6 @@ class _Class:
                 target = self._expect(f"_V = {call}", body)["V"]
                 if not isinstance(target, ast.Name):
                     raise refuse(target, "a variable was expected here")
-                self.module.refuse_names(iter([(target.id, target)]))
                 names[target.id] = each.name
             else:
                 body.pop(0)
@@ -843,8 +852,6 @@ class _Class:
         bound = {keyword for _, keyword, *_ in self.parameters} | set(self.functions)
         later = [said_of_ranks(statement) for statement in body]
         for each in ast.walk(node):
-            if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
-                self.module.refuse_names(iter([(each.id, each)]))
             new = isinstance(each, ast.NamedExpr | ast.Lambda | ast.Await | ast.YieldFrom | ast.Starred)
             if new and each not in later:
                 raise refuse(each, "the reader knows nothing like this in a program")
@@ -1081,6 +1088,25 @@ class _Checks(Expressions):
 
 def _required(node: ast.stmt) -> Found | None:
     return match("require(_C, _S, _V, _W)", node) or match("require_answers(_C, _S, _W)", node)
+
+
+def _set_in(function: ast.FunctionDef) -> Iterator[tuple[str, ast.Name]]:
+    """The names that a function sets, those of its sets' indices included."""
+    for each in ast.walk(function):
+        if isinstance(each, ast.Name) and not isinstance(each.ctx, ast.Load):
+            yield each.id, each
+
+
+def _refuse_other_names(called: list[tuple[str, str]], node: ast.AST) -> None:
+    """Raises ReadError where something has another name in Python than in the spec, as who calls the class
+    would not notice: only underscores, and large letters, may differ, where Python needs that. None has a
+    name that the spec gives to another one.
+    """
+    names = {name for _, name in called}
+    for python, name in called:
+        one, other = (each.replace("_", "").lower() for each in (python, name))
+        if one != (other if other[:1].isalpha() else f"v{other}") or (python != name and python in names):
+            raise refuse(node, f"`{name}` of the spec is called `{python}`")
 
 
 def _common(values: list[Fraction]) -> Fraction:

@@ -98,8 +98,8 @@ def _len(name: str) -> Expr:
 def normal_body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     """A program in its one way of writing."""
     body = rewrite.statements(body, _own)
-    body = _without_items(body)
     body = _indices_apart(body)
+    body = _without_items(body)
     body = _noise_in_rounds(body)
     return _selections_inside(rewrite.statements(body, _without_index))
 
