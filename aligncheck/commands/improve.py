@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import GRACE, Answer, Job, alone, one_file, why_lost
+from aligncheck.commands.checking import GRACE, Answer, alone, one_file, why_lost
 from aligncheck.commands.telling import tell
 from aligncheck.effort import Effort
 from aligncheck.language.files import opened
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from aligncheck.language.diagnostics import Diagnostic
     from aligncheck.language.source import Source
     from aligncheck.synthesis.accuracy import Accuracy
-    from aligncheck.synthesis.find import FoundAlignment, NoAlignment, SearchEffort
     from aligncheck.synthesis.least import LeastClaim
     from aligncheck.synthesis.repair import Repair
     from aligncheck.synthesis.tune import BestScales, BestSplit
@@ -35,12 +34,10 @@ def align(path: str, *, timeout: float | None, write: bool) -> int:
     """Prints an `align` section with which the spec is verified, or writes it into the file. Returns 0; 2
     where there is no spec; 3 where none was found, which says nothing of privacy.
     """
-    from aligncheck.synthesis.find import FULL, FoundAlignment, NoAlignment
+    from aligncheck.synthesis.find import FoundAlignment, NoAlignment, find_alignment
 
     before = _bytes(path)
-    found = in_worker(_align, (path, timeout, FULL), timeout)
-
-    match found:
+    match in_worker(find_alignment, path, timeout):
         case FoundAlignment(items=items, source=source, tally=tally):
             from aligncheck.language.unparse import unparse_alignment
 
@@ -85,15 +82,6 @@ def none_among(tried: int, ended: str) -> str:
     return f"none among {tried:,} alignments is verified{why}: the mechanism may still be private"
 
 
-def _align(job: tuple[str, float | None, SearchEffort]) -> FoundAlignment | NoAlignment:
-    """In a worker."""
-    from aligncheck.language.syntax.read import read_source
-    from aligncheck.synthesis.find import find_alignment
-
-    path, timeout, effort = job
-    return find_alignment(read_source(path), Effort(timeout, STEPS), effort)
-
-
 _LEAST = 0.2
 """A search for a hint needs some seconds: it counts its steps, and has the time that the file has left."""
 
@@ -109,7 +97,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     if not isinstance(verdict, AlignmentFails | Unknown) or verdict.mechanism is None:
         return ()
     # Not before: it costs a verified spec as much as its check.
-    from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment
+    from aligncheck.synthesis.find import LATE, SHORT, FoundAlignment, NoAlignment, find_alignment
 
     if not an_alignment_may_mend(verdict):
         return ()
@@ -117,7 +105,7 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
     if left < _LEAST:
         return ()
     try:
-        found = in_worker(_align, (result.path, left, SHORT), left)
+        found = in_worker(find_alignment, result.path, left, SHORT)
     except (CommandError, SystemExit):
         return ()
     match found:
@@ -132,11 +120,12 @@ def hint(result: FileResult, timeout: float) -> tuple[str, ...]:
             return ()
 
 
-def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float | None) -> Answer:
-    """What a function makes of a job in a process under limits. Raises CommandError where it makes nothing of
-    it, or there is no formula; SystemExit, after it was printed what is wrong, where there is no spec.
+def in_worker(function: Callable[..., Answer], path: str, timeout: float | None, *more: object) -> Answer:
+    """What a function makes of a spec and an effort, and of what is given besides, in a process under limits.
+    Raises CommandError where it makes nothing of it, or there is no formula; SystemExit, after it was printed
+    what is wrong, where there is no spec.
     """
-    outcome = alone(_caught, (function, job), (timeout or _PATIENCE) + GRACE)
+    outcome = alone(_caught, (function, one_file(path), timeout, more), (timeout or _PATIENCE) + GRACE)
     if not isinstance(outcome, Done):
         raise CommandError(*why_lost(outcome, "search"))
     found, wrong = outcome.value
@@ -152,14 +141,17 @@ def in_worker(function: Callable[[Job], Answer], job: Job, timeout: float | None
     return answer
 
 
-def _caught(job: tuple[Callable[[Any], Any], Any]) -> tuple[Any, tuple[Source, Diagnostic] | str | None]:
+def _caught(
+    job: tuple[Callable[..., Any], str, float | None, tuple[object, ...]],
+) -> tuple[Any, tuple[Source, Diagnostic] | str | None]:
     """In a worker: what a function gives, or what is wrong."""
     from aligncheck.language.diagnostics import SpecError
+    from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.formulas import NoFormulaError
 
-    function, given = job
+    function, path, timeout, more = job
     try:
-        return function(given), None
+        return function(read_source(path), Effort(timeout, STEPS), *more), None
     except SpecError as error:
         return None, (error.source, error.diagnostic)
     except NoFormulaError as error:
@@ -173,9 +165,11 @@ def claim(path: str, *, timeout: float | None, accuracy: bool) -> int:
     """Prints the least claim that the alignment of a spec proves; instead of it, bounds on what noise does
     (`accuracy`). Returns 0; 2 where there is no spec; 3 where none was found.
     """
+    from aligncheck.synthesis.least import least_claim
+
     if accuracy:
         return _print_accuracy(path, timeout)
-    found = in_worker(_claim, (one_file(path), timeout), timeout)
+    found = in_worker(least_claim, path, timeout)
     if found.least is None and found.formulas:
         others = (f"also `privacy {each}`, which is less for some inputs" for each in found.formulas[1:])
         tell(f"privacy {found.formulas[0]}", *others, "", f"no multiple of `{found.claim}` is verified")
@@ -204,7 +198,7 @@ def _print_accuracy(path: str, timeout: float | None) -> int:
     """Prints bounds on what the noise of a spec does to its tests, selections and released numbers. Returns
     0; 2 where there is no spec, or no such formula.
     """
-    found = in_worker(_accuracy, (one_file(path), timeout), timeout)
+    found = in_worker(_accuracy, path, timeout)
     tell(f"with probability at least 1 - {found.beta}, all together:", "")
     for bound in found.bounds:
         tell(f"  `{bound.place}` is {bound.what} {bound.alpha}")
@@ -213,14 +207,12 @@ def _print_accuracy(path: str, timeout: float | None) -> int:
     return 0
 
 
-def _accuracy(job: tuple[str, float | None]) -> Accuracy:
+def _accuracy(source: Source, effort: Effort) -> Accuracy:
     """In a worker."""
     from aligncheck.language.check import check
     from aligncheck.language.syntax.parse import parse
-    from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.accuracy import accuracy_of
 
-    source = read_source(job[0])
     return accuracy_of(check(source, parse(source)))
 
 
@@ -233,22 +225,12 @@ def _least(found: LeastClaim) -> str:
     return dearest_text(replace(found.dearest, share=found.dearest.share / found.factor))
 
 
-def _claim(job: tuple[str, float | None]) -> LeastClaim:
-    """In a worker."""
-    from aligncheck.language.syntax.read import read_source
-    from aligncheck.synthesis.least import least_claim
-
-    path, timeout = job
-    return least_claim(read_source(path), Effort(timeout, STEPS))
-
-
 def fix(path: str, *, timeout: float | None, write: bool) -> int:
     """Prints repairs of a spec as diffs, each verified; writes the first one into the file. Returns 0; 2
     where there is no spec; 3 where no repair was found.
     """
     before = _bytes(path)
-    found = in_worker(_fix, (path, timeout), timeout)
-    source, ways = found
+    source, ways = in_worker(_fix, path, timeout)
     if ways is None:
         tell(f"`{path}` is verified as it is")
         return 0
@@ -265,18 +247,14 @@ def fix(path: str, *, timeout: float | None, write: bool) -> int:
     return 0
 
 
-def _fix(job: tuple[str, float | None]) -> tuple[Source, list[Repair] | None]:
+def _fix(source: Source, effort: Effort) -> tuple[Source, list[Repair] | None]:
     """In a worker; None: verified as it is."""
     from aligncheck.judge import Judge
-    from aligncheck.language.syntax.read import read_source
     from aligncheck.synthesis.dearest import verified
     from aligncheck.synthesis.repair import repairs
 
-    path, timeout = job
-    effort = Effort(timeout, STEPS)
-    source = read_source(path)
     found = list(repairs(source, effort))
-    judge = Judge(math.inf, explain=False, search=False, limit=Effort(timeout, STEPS))
+    judge = Judge(math.inf, explain=False, search=False, limit=Effort(effort.seconds_left(), STEPS))
     holds = not found and verified(judge, source)
     return source, None if holds else found
 
@@ -288,7 +266,7 @@ def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -
     tag, dot, field = minimise.partition(".")
     if not dot or not tag or not field:
         raise CommandError(f"`--minimise {minimise}` is not of the form TAG.FIELD")
-    found = in_worker(_tune, (one_file(path), timeout, tag, field, over), timeout)
+    found = in_worker(_tune, path, timeout, timeout or _PATIENCE, tag, field, over)
     if isinstance(found, int):
         tell(f"`{path}` is not verified: nothing is known to hold for other splits", error=True)
         return found
@@ -304,18 +282,17 @@ def tune(path: str, *, timeout: float | None, minimise: str, over: str | None) -
     return 0
 
 
-def _tune(job: tuple[str, float | None, str, str, str | None]) -> BestSplit | tuple[Source, BestScales] | int:
+def _tune(
+    source: Source, effort: Effort, seconds: float, tag: str, field: str, over: str | None
+) -> BestSplit | tuple[Source, BestScales] | int:
     """In a worker; the status of a verdict that is not VERIFIED."""
-    from aligncheck.language.syntax.read import read_source
     from aligncheck.pipeline import Options, verify_source
     from aligncheck.synthesis.tune import best_scales, best_split
     from aligncheck.verdict import Verified, exit_status
 
-    path, timeout, tag, field, over = job
-    source = read_source(path)
-    verdict = verify_source(source, Options(timeout=timeout or _PATIENCE, explain=False))
+    verdict = verify_source(source, Options(timeout=seconds, explain=False))
     if not isinstance(verdict, Verified):
         return exit_status(verdict)
     if over is None:
-        return source, best_scales(source, Effort(timeout, STEPS), tag, field)
+        return source, best_scales(source, effort, tag, field)
     return best_split(verdict.mechanism, tag, field, over)

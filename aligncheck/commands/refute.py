@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -36,8 +35,8 @@ def refute(
     files = spec_files(paths)
     values = assigned("--set", [*([] if eps is None else [f"eps={eps}"]), *settings])
     with refuting([Job(file, values, timeout) for file in files], jobs=jobs) as work:
-        from aligncheck.commands.screen import Screen, print_json
-        from aligncheck.refutation.findings import exit_status
+        from aligncheck.commands.screen import Screen, counted, print_json
+        from aligncheck.refutation.findings import exit_status, name_of
         from aligncheck.report.refutation import refutation_document, render_refutation
         from aligncheck.verdict import worst_status
 
@@ -50,7 +49,8 @@ def refute(
     if screen is None:
         print_json(refutation_document(seen))
     elif len(files) > 1:
-        screen.show(_count(seen, time.monotonic() - start))
+        names = [name_of(refutation.outcome) for refutation in seen]
+        screen.show(counted(names, sorted({*names}), start))
     return worst_status(exit_status(refutation.outcome) for refutation in seen)
 
 
@@ -67,11 +67,3 @@ def expect(paths: Sequence[str], *, timeout: float | None, jobs: int | None, as_
             print_json(refutation_document(seen, comparisons))
 
         return agreement(work, compare_refutation, start, printed if as_json else None)
-
-
-def _count(refutations: Sequence[Refutation], seconds: float) -> str:
-    from aligncheck.refutation.findings import name_of
-
-    counts = Counter(name_of(refutation.outcome) for refutation in refutations)
-    parts = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-    return f"{len(refutations)} files: {parts} ({seconds:.1f} s)"

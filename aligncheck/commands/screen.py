@@ -72,6 +72,12 @@ def report_json(
     print_json(found)
 
 
+def counted(names: Sequence[str], order: Iterable[str], start: float) -> str:
+    """How many files have which verdict; `start` as in `agreement`."""
+    parts = ", ".join(f"{names.count(name)} {name}" for name in order if name in names)
+    return f"{len(names)} files: {parts} ({time.monotonic() - start:.1f} s)"
+
+
 def print_json(document: object) -> None:
     """Prints a document that is ready."""
     import json

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,8 @@ def verify(
     start = time.monotonic()
     files = spec_files(paths)
     with checking(files, timeout=timeout, jobs=jobs, verbose=verbose) as results:
-        from aligncheck.commands.screen import Screen, report_json, report_result
-        from aligncheck.verdict import exit_status, worst_status
+        from aligncheck.commands.screen import Screen, counted, report_json, report_result
+        from aligncheck.verdict import NAMES, exit_status, name_of, worst_status
 
         seen: list[FileResult] = []
         screen = None if as_json else Screen()
@@ -60,7 +59,7 @@ def verify(
     if screen is None:
         report_json(seen, refutations=refuted if refuting else None, units="units" in lints)
     elif len(files) > 1:
-        screen.show(_count(seen, time.monotonic() - start))
+        screen.show(counted([name_of(result.verdict) for result in seen], NAMES.values(), start))
     statuses = [exit_status(result.verdict) for result in seen]
     return worst_status([*statuses, *(1 for found in refuted if found is not None and _is_refuted(found))])
 
@@ -99,11 +98,3 @@ def expect(paths: Sequence[str], *, timeout: float, jobs: int | None, as_json: b
         from aligncheck.expect import compare
 
         return agreement(results, compare, start, report_json if as_json else None)
-
-
-def _count(results: Sequence[FileResult], seconds: float) -> str:
-    from aligncheck.verdict import NAMES, name_of
-
-    counts = Counter(name_of(result.verdict) for result in results)
-    parts = ", ".join(f"{counts[name]} {name}" for name in NAMES.values() if counts[name])
-    return f"{len(results)} files: {parts} ({seconds:.1f} s)"

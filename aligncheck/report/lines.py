@@ -39,6 +39,18 @@ class Canvas:
         for number, line in enumerate(self.wrapped(body, max(16, self.width - indent)) or [Text()]):
             yield Text.assemble(head if number == 0 else " " * indent, line)
 
+    def facts(self, facts: Iterable[tuple[str, Text]]) -> Iterator[Text]:
+        """Each text beside its name, the texts below each other."""
+        told = list(facts)
+        width = max(len(name) for name, _ in told)
+        for name, text in told:
+            yield from self.hanging(Text(f"  {name:<{width}}  ", style="bold"), text)
+
+    def table(self, rows: Sequence[Sequence[Text]], flexible: set[int], indent: int) -> Iterator[Text]:
+        """See `columns`: the lines of all rows, so far to the right."""
+        for block in columns(Canvas(self.console, self.width - indent), rows, frozenset(flexible)):
+            yield from (Text.assemble(" " * indent, line) for line in block)
+
     def told(self, name: str, *texts: str) -> Iterator[Text]:
         """Each sentence behind its name, such as `note`; help is green."""
         for text in texts:

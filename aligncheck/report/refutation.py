@@ -84,18 +84,12 @@ def _lines(canvas: Canvas, refutation: Refutation) -> Iterator[Text]:
     yield Text()
 
 
-def _facts(canvas: Canvas, facts: Sequence[tuple[str, str]]) -> Iterator[Text]:
-    width = max(len(name) for name, _ in facts)
-    for name, text in facts:
-        yield from canvas.hanging(Text(f"  {name:<{width}}  ", style="bold"), prose(text))
-
-
 def _violation(canvas: Canvas, source: Source, mechanism: Mechanism, violation: Violation) -> Iterator[Text]:
     yield Text()
     yield from canvas.hanging(
         Text("refuted: ", style="bold red"), prose(f"this mechanism is not {private_as(mechanism)}")
     )
-    yield from _facts(canvas, list(violation_facts(violation)))
+    yield from canvas.facts((name, prose(text)) for name, text in violation_facts(violation))
     if violation.trace is not None:
         yield Text()
         yield from canvas.told(
@@ -191,7 +185,7 @@ def _no_violation(canvas: Canvas, mechanism: Mechanism, outcome: NoViolation) ->
             "strongest ratio seen", f"{_strength(strongest)} that `{unparse_claim(mechanism)}` allows"
         )
         facts = [*_databases(strongest.scenario), ("E", describe(strongest.event))]
-        yield from _facts(canvas, facts)
+        yield from canvas.facts((name, prose(text)) for name, text in facts)
         if _is_tight(strongest):
             yield from canvas.told(
                 "tight", "on these inputs no smaller level holds (by rigorous bounds, to nine digits)"

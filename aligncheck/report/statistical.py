@@ -10,7 +10,7 @@ from rich.text import Text
 
 from aligncheck import __version__
 from aligncheck.language.printable import printable
-from aligncheck.report.lines import Canvas, Lines, columns
+from aligncheck.report.lines import Canvas, Lines
 from aligncheck.statistical.output_events import describe
 from aligncheck.statistical.results import Level, Tested
 
@@ -111,9 +111,7 @@ def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
     ]
     if tested.finding != "no dependence":
         rows.append(("loss", _loss(tested)))
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        yield from canvas.hanging(Text(f"  {name:<{width}}  ", style="bold"), Text(printable(text)))
+    yield from canvas.facts((name, Text(printable(text))) for name, text in rows)
 
 
 def _nothing(tested: Tested) -> str:
@@ -159,9 +157,7 @@ def _sweep(canvas: Canvas, tested: Tested) -> Iterator[Text]:
         marks += ["(the claim)"] if level.eps == tested.claim else []
         cells = (f"{level.eps:g}", _p(level), " ".join(marks), _ratio(level), printable(event))
         rows.append([Text(cell) for cell in cells])
-    for lines in columns(canvas, rows, frozenset({4})):
-        for line in lines:
-            yield Text.assemble("  ", line)
+    yield from canvas.table(rows, {4}, 2)
 
 
 def _tested_alike(one: Level, other: Level) -> bool:

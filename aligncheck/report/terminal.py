@@ -24,7 +24,7 @@ from aligncheck.meaning.replay import Replay, replay, side_by_side
 from aligncheck.meaning.scenario import ScenarioError
 from aligncheck.report.cost import EXACT, CostPart, cost_parts, dearest_text, invariants_of, limit_of
 from aligncheck.report.frame import Frame, frame_lines
-from aligncheck.report.lines import Canvas, Lines, columns, prose
+from aligncheck.report.lines import Canvas, Lines, prose
 from aligncheck.report.numbers import inputs_text, noise_text, recorded, shown
 from aligncheck.report.sidebyside import RunsTable, table_lines
 from aligncheck.verdict import (
@@ -176,8 +176,7 @@ def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lem
         )
         for report in sorted(conditions, key=lambda report: order[report.condition])
     ]
-    for block in columns(Canvas(canvas.console, canvas.width - 2), rows, frozenset({3})):
-        yield from (Text.assemble("  ", line) for line in block)
+    yield from canvas.table(rows, {3}, 2)
 
 
 _STATUS_STYLES = {Status.PROVED: "green", Status.FAILED: "bold red", Status.UNKNOWN: "bold yellow"}
@@ -202,8 +201,7 @@ def _cost(canvas: Canvas, verdict: Verified) -> Iterator[Text]:
     share = "share of it" if not pure or verdict.mechanism.most is None else "share of bound"
     rows = [tuple(Text(cell, style="bold") for cell in ("noise", "cost of one", share, "paid"))]
     rows += [(Text(part.name), Text(part.amount), Text(part.share), prose(part.times)) for part in parts]
-    for block in columns(Canvas(canvas.console, canvas.width - 6), rows, frozenset({1, 2, 3})):
-        yield from (Text.assemble("      ", line) for line in block)
+    yield from canvas.table(rows, {1, 2, 3}, 6)
 
 
 def _whole(verdict: Verified) -> str:
@@ -518,8 +516,7 @@ def _runs(
                 yield from canvas.hanging(Text("   ", style), prose(text, style))
         case (CommonImage(rows=rows, released=released), _):
             cells = [tuple(Text(cell, "" if at else "bold") for cell in row) for at, row in enumerate(rows)]
-            for block in columns(Canvas(canvas.console, canvas.width - 3), cells, frozenset({1, 2, 3, 4})):
-                yield from (Text.assemble("   ", line) for line in block)
+            yield from canvas.table(cells, {1, 2, 3, 4}, 3)
             yield from canvas.hanging(Text("   both release ", style="bold"), Text(released))
 
 
