@@ -2135,6 +2135,20 @@ PAIRS: tuple[Pair, ...] = (
             )
         ),
     ),
+    Pair(
+        "a_chance_of_an_inner_loop",
+        spec(
+            *("b = 0*eps", "k = 0", "while b <= 5:", "  for j in range(0, 2):", "    pass"),
+            *("  {|  }r[k] ~ Lap(1); b = r[k]; k = k + 1", "emit done"),
+        ),
+        "terminates",
+        Witness(
+            (
+                _above("1"),
+                loop("b' == b", "k' == k", "alignment_cost == 0", early="k >= 0;$drawn_r == k"),
+            )
+        ),
+    ),
     # --- 7. Sets, selections, ties ---
     Pair("a_row_of_this_round", _in_rows("q[j] + eta[{r*m|r*m + m} + j]"), "defined", IN_ROWS),
     Pair("a_row_by_a_record", _in_rows(row="floor(i/m) + {0|1}"), "defined", IN_ROWS),
@@ -3658,6 +3672,39 @@ PAIRS: tuple[Pair, ...] = (
         "injective",
         Witness((loop("alignment_cost == (eps if eta < 0 else 2*eps)"),), route="injective"),
     ),
+    Pair(
+        "a_repeated_call_on_the_general_route",
+        _again(f"{_UNTIL} {_STOP}", claim="{2|1}*eps"),
+        "cost",
+        Witness(route="injective", callees=SINGLE.callees),
+    ),
+    Pair(
+        "a_choice_on_the_general_route",
+        spec("w ~ Choose(exp(eps*q[j]/2) for j in q)", "emit done(index = w)", claim="{1|3/4}*eps"),
+        "cost",
+        Witness(route="injective"),
+    ),
+    Pair(
+        "stairs_on_the_general_route",
+        spec(
+            *("eta ~ Staircase(eps, 1, 1/2)", "emit done"),
+            align="eta += 1   when eta < 0\n  eta {+=|-=} 1   when eta >= 0",
+        ),
+        "injective",
+        Witness(route="injective"),
+    ),
+    Pair(
+        "gumbel_noise_on_the_general_route",
+        spec("eta ~ Gumbel(1/eps)", "emit done", align="eta {+=|-=} 1"),
+        "support",
+        Witness(route="injective"),
+    ),
+    Pair(
+        "uniform_noise_on_the_general_route",
+        spec("eta ~ Uniform(2)", "emit done", align="eta += {0|1}   when eta < 1"),
+        "support",
+        Witness(route="injective"),
+    ),
     # --- 11. Draws by stated densities ---
     Pair(
         "places_in_a_set_that_grows",
@@ -3992,6 +4039,16 @@ PAIRS: tuple[Pair, ...] = (
         ),
         "language",
         Witness((drawn("b", "alignment_cost <= 0"), drawn("a", "alignment_cost <= 0"))),
+    ),
+    Pair(
+        "exchanged_where_a_call_says",
+        calling(
+            *("r = c(y = 0, k = 1, d = 1)", "a ~ Lap(1/eps)", "b ~ Lap(1/eps)", "emit w(v = 0)"),
+            align="a = b when {eps|r.v} > 0\n  b = a when {eps|r.v} > 0",
+            claim="0",
+        ),
+        "acyclic",
+        SINGLE,
     ),
     Pair(
         "halved_for_nothing",
@@ -4567,6 +4624,12 @@ PAIRS: tuple[Pair, ...] = (
         "output",
         Witness((drawn("xi", "alignment_cost == 0"), loop())),
     ),
+    Pair(
+        "a_list_of_rounds_in_delta",
+        _in_lists().replace("privacy eps", "privacy eps{| delta 1/8}"),
+        "acyclic",
+        IN_LISTS,
+    ),
     # --- 15. Coins ---
     Pair(
         "a_private_chance",
@@ -4695,5 +4758,31 @@ PAIRS: tuple[Pair, ...] = (
             claim="{max(abs(2*ln(2) - ln(3)), abs(ln(3) - ln(2)))|abs(2*ln(2) - ln(3))}",
         ),
         "cost",
+    ),
+    Pair(
+        "a_later_coin_that_noise_turns_over",
+        spec(
+            *("eta ~ Lap(1/eps)", "mu ~ Lap(1)", "c ~ Bernoulli(1/2)", "emit done"),
+            align="eta += c'\n  c = 1 - c when {eps|mu} > 0",
+        ),
+        "acyclic",
+    ),
+    Pair(
+        "a_chance_that_moved_noise_tells",
+        spec(
+            *("eta ~ Lap(1/eps)", "c ~ Bernoulli(2/3 if eta > 0 else 1/3)", "emit done"),
+            align="eta += {0|1}",
+        ),
+        "cost",
+    ),
+    Pair(
+        "a_private_chance_in_delta",
+        _coin("exp(eps)/(1 + exp(eps)) if y == 1 else 1/(1 + exp(eps))", claim="eps{| delta 1/8}"),
+        "scales",
+    ),
+    Pair(
+        "a_coin_that_is_moved_in_delta",
+        spec("c ~ Bernoulli(1/2)", "emit done(v = 0)", align="c = 1 - c", claim="1{| delta 1/8}"),
+        "language",
     ),
 )

@@ -425,3 +425,15 @@ def test_no_layer_of_the_kernel_overrides_another_by_accident() -> None:
                     owners.setdefault(f.name, []).append(cls.name)
     shared = {name: classes for name, classes in owners.items() if len(classes) > 1}
     assert not shared
+
+
+def test_what_the_kernels_page_names_is_there() -> None:
+    """Its theorems, and its table of conditions, are read beside the code that they name."""
+    page = (PROJECT / "docs" / "kernel.md").read_text("utf-8")
+    owned = {"Slope.SCALE"}
+    for cls in (c for path in KERNEL for c in tree_of(path).body if isinstance(c, ast.ClassDef)):
+        owned |= {f"{cls.name}.{s.name}" for s in cls.body if isinstance(s, ast.FunctionDef)}
+        owned |= {f"{cls.name}.{ast.unparse(s.target)}" for s in cls.body if isinstance(s, ast.AnnAssign)}
+    named = re.findall(r"`([A-Z]\w+\.\w+)`", page)
+    assert len(named) > 50
+    assert not set(named) - owned
