@@ -297,7 +297,8 @@ def load(spec: Spec, *, mode: ModeName | None = None, timeout: float = TIMEOUT) 
     """
     from aligncheck.commands.check import check_lines, decided
     from aligncheck.commands.run import runnable
-    from aligncheck.execute import CheckedSpec, RunError
+    from aligncheck.execute.cannot_run import RunError
+    from aligncheck.execute.load import CheckedSpec
     from aligncheck.execute.load import load as load_file
 
     how = None if mode is None else _mode(mode)

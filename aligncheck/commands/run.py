@@ -13,7 +13,9 @@ from aligncheck.commands.named import assigned
 from aligncheck.commands.screen import Screen, report_result
 from aligncheck.commands.telling import tell
 from aligncheck.compiler.modes import RunMode
-from aligncheck.execute import CheckedSpec, NoSafeMode, NotChecked, NotVerified, RunError, run_file
+from aligncheck.execute.cannot_run import NoSafeMode, NotChecked, NotVerified, RunError
+from aligncheck.execute.load import CheckedSpec
+from aligncheck.execute.runner import run_file
 from aligncheck.report.release import execution_document, render_execution
 from aligncheck.verdict import FileResult, Verified, exit_status
 

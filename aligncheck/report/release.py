@@ -12,7 +12,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from aligncheck import __version__
-from aligncheck.execute import CompletedRun, NamedRecord
+from aligncheck.execute.runner import CompletedRun, NamedRecord
 from aligncheck.language.printable import printable
 from aligncheck.meaning.exact import decimal
 from aligncheck.runtime.losses import Currency

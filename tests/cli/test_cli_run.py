@@ -17,7 +17,8 @@ import pytest
 from aligncheck.cli import main
 from aligncheck.compiler.certificate.text import FORMAT, OPENING
 from aligncheck.compiler.modes import RunMode
-from aligncheck.execute import CompletedRun, NamedRecord, table
+from aligncheck.execute import table
+from aligncheck.execute.runner import CompletedRun, NamedRecord
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax.parse import parse, read_source

@@ -20,7 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import compiled
 
-from aligncheck.compiler.forms import AnswerReading, NoFormError, form_of, reading_of
+from aligncheck.compiler.forms import NoFormError, form_of
+from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.source import Source

@@ -14,8 +14,7 @@ import synthetic
 from oracle import as_if_verified
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.execute import CheckedSpec
-from aligncheck.execute.load import load
+from aligncheck.execute.load import CheckedSpec, load
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise, ParameterError, choice_p_value, expected_choice_gap

@@ -12,7 +12,7 @@ import pytest
 from oracle import as_if_verified
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.execute import CheckedSpec
+from aligncheck.execute.load import CheckedSpec
 from aligncheck.language.check import check
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.runtime import FloatingNoise

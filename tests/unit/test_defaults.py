@@ -14,7 +14,9 @@ from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.forms import form_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback import ReadError, program_runs
-from aligncheck.execute import CheckedSpec, CompletedRun, RunError, run_file
+from aligncheck.execute.cannot_run import RunError
+from aligncheck.execute.load import CheckedSpec
+from aligncheck.execute.runner import CompletedRun, run_file
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError

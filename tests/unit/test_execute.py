@@ -14,7 +14,9 @@ from oracle import as_if_verified
 from aligncheck.compiler.certificate.text import attached
 from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import RunMode
-from aligncheck.execute import CheckedSpec, CompletedRun, NoSafeMode, NotVerified, RunError, run_file
+from aligncheck.execute.cannot_run import NoSafeMode, NotVerified, RunError
+from aligncheck.execute.load import CheckedSpec
+from aligncheck.execute.runner import CompletedRun, run_file
 from aligncheck.execute.table import read_table
 from aligncheck.language.check import check
 from aligncheck.language.conditions import Condition

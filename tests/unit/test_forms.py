@@ -11,20 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.compiler.forms import (
-    AnswerReading,
-    Form,
-    NoFormError,
-    form_of,
-    of_lengths,
-    rate_of,
-    reading_of,
-    rounded_down,
-    units_of,
-)
+from aligncheck.compiler.forms import Form, NoFormError, form_of
+from aligncheck.compiler.forms.clauses import of_lengths
 from aligncheck.compiler.forms.directions import directed, undirected
 from aligncheck.compiler.forms.equalities import with_equalities
-from aligncheck.compiler.forms.rational import enclosed
+from aligncheck.compiler.forms.lattice import AnswerReading, reading_of, units_of
+from aligncheck.compiler.forms.rational import enclosed, rate_of, rounded_down
 from aligncheck.compiler.modes import RunMode
 from aligncheck.judge import judge
 from aligncheck.language.check import check

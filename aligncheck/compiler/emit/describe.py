@@ -8,7 +8,7 @@ from typing import assert_never
 
 from aligncheck.compiler.emit.formatting import STEP
 from aligncheck.compiler.emit.streams import streamed
-from aligncheck.compiler.forms import AnswerReading, reading_of
+from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.check.mixed_units import Units

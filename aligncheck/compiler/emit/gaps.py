@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from aligncheck.compiler.forms import rate_of
+from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_set, statements_in, subexpressions

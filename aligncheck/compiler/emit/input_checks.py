@@ -9,8 +9,9 @@ from aligncheck.compiler.emit.expressions import Writer
 from aligncheck.compiler.emit.formatting import Brackets, Item, bracket_lines, call, quoted
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort
 from aligncheck.compiler.emit.python_names import fresh
-from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
+from aligncheck.compiler.forms.clauses import of_lengths
 from aligncheck.compiler.forms.directions import undirected
+from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import lists_per_answer, names_in, subexpressions

@@ -34,7 +34,7 @@ from aligncheck.compiler.emit.ranks import released_ranks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectorise import lists_of
-from aligncheck.compiler.forms import units_of
+from aligncheck.compiler.forms.lattice import units_of
 from aligncheck.compiler.forms.rational import as_computed
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted

@@ -20,23 +20,18 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 
-from aligncheck.compiler.forms.clauses import of_lengths, speaks_of_values, without_values
+from aligncheck.compiler.forms.clauses import speaks_of_values, without_values
 from aligncheck.compiler.forms.lattice import (
-    AnswerReading,
     LatticeForm,
     on_lattice,
-    reading_of,
     refuse_answers_that_cannot_be_rounded,
     refuse_noise_without_a_lattice,
-    units_of,
 )
 from aligncheck.compiler.forms.rational import (
     as_computed,
     computed_near,
     near_functions,
-    rate_of,
     refuse_irrational_clauses,
-    rounded_down,
     with_rational_numbers,
 )
 from aligncheck.compiler.forms.refinable import (
@@ -44,7 +39,8 @@ from aligncheck.compiler.forms.refinable import (
     refuse_noise_that_is_not_drawn,
     refuse_what_cannot_be_refined,
 )
-from aligncheck.compiler.forms.shared import NoFormError, chain
+from aligncheck.compiler.forms.shared import NoFormError as NoFormError
+from aligncheck.compiler.forms.shared import chain
 from aligncheck.compiler.modes import RunMode
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
@@ -54,18 +50,6 @@ from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.language.unparse import unparse
-
-__all__ = [
-    "AnswerReading",
-    "Form",
-    "NoFormError",
-    "form_of",
-    "of_lengths",
-    "rate_of",
-    "reading_of",
-    "rounded_down",
-    "units_of",
-]
 
 
 @dataclass(frozen=True, slots=True)

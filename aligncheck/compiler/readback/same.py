@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from typing import TypeVar, get_args
 
-from aligncheck.compiler.forms import AnswerReading, of_lengths, reading_of
-from aligncheck.compiler.forms.clauses import without_values
+from aligncheck.compiler.forms.clauses import of_lengths, without_values
+from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.forms.rational import stands_for
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback.module import Preprocessing, Read
