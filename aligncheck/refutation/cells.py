@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 from flint import fmpq
 
-from aligncheck.refutation.irrationals import Real, floor, sign
-from aligncheck.refutation.piecewise import ONE, Calculus, Coefficient, Diverges, Piecewise
+from aligncheck.refutation.irrationals import Real, floor, sign, simple
+from aligncheck.refutation.piecewise import ONE, Calculus, Coefficient, Diverges, Piecewise, put
 
 Row: TypeAlias = tuple[tuple[Any, ...], Real]
 """Coefficients (one for each variable; int or fmpq) and a constant: their affine form is >= 0."""
@@ -102,7 +102,7 @@ class Cells:
             rates = tuple(calculus.times(rate, x) if x != 0 else 0 for x in vector)
             scaled = factor if rate == 0 else factor * calculus.exp(rate, -anchor)
             for powers, share in _powers(vector, calculus.number(-anchor), power, calculus).items():
-                _put(result, (rates, powers), scaled * share)
+                put(result, (rates, powers), scaled * share)
         return result
 
     def _multiplied(self, one: Terms, other: Terms) -> Terms:
@@ -114,7 +114,7 @@ class Cells:
                     tuple(map(plus, rates, rates2)),
                     tuple(a + b for a, b in zip(powers, powers2, strict=True)),
                 )
-                _put(result, key, factor * factor2)
+                put(result, key, factor * factor2)
         return result
 
     def _tidied(self, rows: list[Row]) -> tuple[Row, ...] | None:
@@ -131,7 +131,7 @@ class Cells:
                 continue
             if self._continuous and first not in (1, -1):
                 by = 1 / abs(fmpq(first))
-                coefficients, constant = tuple(_simple(x * by) for x in coefficients), constant * by
+                coefficients, constant = tuple(simple(x * by) for x in coefficients), constant * by
             if not self._continuous and (common := gcd(*coefficients)) > 1:
                 # An integer form is >= 0 wherever its quotient by the common factor is.
                 coefficients = tuple(x // common for x in coefficients)
@@ -198,7 +198,7 @@ class Cells:
         by = -1 / fmpq(coefficients[variable])
         if not self._continuous and by not in (1, -1):
             raise TooMany
-        rest = tuple(0 if v == variable else _simple(x * by) for v, x in enumerate(coefficients))
+        rest = tuple(0 if v == variable else simple(x * by) for v, x in enumerate(coefficients))
         return rest, constant * by
 
     def _falls(self, terms: Terms, variable: int, wanted: int) -> None:
@@ -209,7 +209,7 @@ class Cells:
         result: Terms = {}
         for (rates, powers), factor in terms.items():
             for j, share in self._calculus.primitive(rates[variable], powers[variable], self._continuous):
-                _put(result, (rates, (*powers[:variable], j, *powers[variable + 1 :])), factor * share)
+                put(result, (rates, (*powers[:variable], j, *powers[variable + 1 :])), factor * share)
         return result
 
     def _substituted(self, terms: Terms, variable: int, end: Row, direction: int) -> Terms:
@@ -230,11 +230,11 @@ class Cells:
             )
             cleared = tuple(0 if v == variable else p for v, p in enumerate(powers))
             if power == 0:
-                _put(result, (moved, cleared), scaled)
+                put(result, (moved, cleared), scaled)
                 continue
             for more, share in _powers(vector, calculus.number(constant), power, calculus).items():
                 key = moved, tuple(a + b for a, b in zip(cleared, more, strict=True))
-                _put(result, key, scaled * share)
+                put(result, key, scaled * share)
         return result
 
 
@@ -263,15 +263,5 @@ def _between(bound: Row, other: Row, direction: int, gap: int) -> Row:
     """bound <= other - gap for an upper bound (direction -1), bound >= other + gap for a lower one."""
     if direction < 0:
         bound, other = other, bound
-    coefficients = tuple(_simple(a - b) for a, b in zip(bound[0], other[0], strict=True))
+    coefficients = tuple(simple(a - b) for a, b in zip(bound[0], other[0], strict=True))
     return coefficients, bound[1] - other[1] - gap
-
-
-def _simple(value: Any) -> Any:
-    if isinstance(value, int):
-        return value
-    return int(value.p) if value.q == 1 else value
-
-
-def _put(terms: dict[Any, Coefficient], key: Any, value: Coefficient) -> None:
-    terms[key] = terms[key] + value if key in terms else value

@@ -14,11 +14,10 @@ from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
-from aligncheck.meaning.interpreter import Inputs, Stopped
+from aligncheck.meaning.interpreter import Stopped
 from aligncheck.refutation.claims import Granted, granted_for
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.enclosure import Ball, NotComputable
-from aligncheck.refutation.events import Event
 from aligncheck.refutation.levels import best_order
 from aligncheck.refutation.pair_search import Candidate
 from aligncheck.refutation.probability import probability
@@ -43,10 +42,7 @@ def certified(mechanism: Mechanism, candidate: Candidate, effort: Effort) -> Vio
     try:
         claim = granted_for(mechanism, scenario, event)
         for precision in _PRECISIONS:
-            on_d, on_d_prime = (
-                _probability(mechanism, scenario.parameters, data, event, precision, effort)
-                for data in (scenario.data, scenario.data_prime)
-            )
+            on_d, on_d_prime = _both(mechanism, candidate, precision, effort)
             if exceeds(on_d, on_d_prime, claim):
                 level = level_of(on_d, on_d_prime, claim)
                 kind = LossKind.IMPOSSIBLE if level is None else LossKind.FINITE
@@ -66,10 +62,7 @@ def seen(mechanism: Mechanism, candidate: Candidate, level: float, effort: Effor
     scenario, event = candidate.scenario, candidate.event
     claim = granted_for(mechanism, scenario, event)
     try:
-        on_d, on_d_prime = (
-            _probability(mechanism, scenario.parameters, data, event, _PRECISIONS[0], effort)
-            for data in (scenario.data, scenario.data_prime)
-        )
+        on_d, on_d_prime = _both(mechanism, candidate, _PRECISIONS[0], effort)
         sure = level_of(on_d, on_d_prime, claim) if legal(mechanism, scenario) else None
     except (NotComputable, OutOfTime, Stopped, Undecided, Undefined):
         sure = None
@@ -80,11 +73,16 @@ def _delta(claim: Granted) -> Number | None:
     return None if claim.concentrated else claim.delta
 
 
-def _probability(
-    mechanism: Mechanism, parameters: Inputs, data: Inputs, event: Event, precision: int, effort: Effort
-) -> Ball:
-    inputs = {**dict(parameters), **dict(data)}
-    return probability(mechanism, inputs, event, precision=precision, effort=effort)
+def _both(mechanism: Mechanism, candidate: Candidate, precision: int, effort: Effort) -> tuple[Ball, Ball]:
+    """The probabilities on D and on D'."""
+    scenario, parameters = candidate.scenario, dict(candidate.scenario.parameters)
+    left, right = (
+        probability(
+            mechanism, {**parameters, **dict(data)}, candidate.event, precision=precision, effort=effort
+        )
+        for data in (scenario.data, scenario.data_prime)
+    )
+    return left, right
 
 
 def exceeds(on_d: Ball, on_d_prime: Ball, claim: Granted) -> bool:

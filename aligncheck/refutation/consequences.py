@@ -10,14 +10,14 @@ from itertools import pairwise
 from aligncheck.effort import Effort, OutOfTime
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Undecided, Undefined
-from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified
 from aligncheck.refutation.databases import swapped
 from aligncheck.refutation.enclosure import NotComputable, Tail
-from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly
 from aligncheck.refutation.pair_search import Candidate, Scored, length_of, unit_of
 from aligncheck.refutation.probability import tail
 from aligncheck.refutation.ratio import formula_of
@@ -55,11 +55,12 @@ def _without_bound(mechanism: Mechanism, violation: Violation, effort: Effort) -
     P(number > x) falls as x**power * exp(-rate*x) on either database. If it falls faster on D', the ratio
     grows beyond every bound with x; if D' has no tail, it is infinite from some x on.
     """
+    parameters = dict(violation.scenario.parameters)
     for event, place, name in _numbers(mechanism, violation.event):
         for below in (False, True):
             try:
                 tails = [
-                    _tail(mechanism, violation.scenario, data, event, (place, name, below), effort)
+                    tail(mechanism, parameters | dict(data), event, place, name, below=below, effort=effort)
                     for data in (violation.scenario.data, violation.scenario.data_prime)
                 ]
                 order = _heavier(tails[0], tails[1])
@@ -77,38 +78,12 @@ def _numbers(mechanism: Mechanism, event: Event) -> Iterator[tuple[CompleteOutpu
     """The event with one of its numbers set free, for each number that is not fixed."""
     if not isinstance(event, CompleteOutput):
         return
-    emits = {s.tag: s for s in nodes_emitting(mechanism)}
+    emits = {s.tag: s for s in statements_in(mechanism.body) if isinstance(s, nodes.Emit)}
     for place, record in enumerate(event.records):
         fixed = {name for name, part in record.fields if isinstance(part, Exactly)}
         for field in emits[record.tag].fields:
             if field.name not in fixed:
-                parts = tuple(pair for pair in record.fields if pair[0] != field.name)
-                records = (
-                    *event.records[:place],
-                    RecordPattern(record.tag, parts),
-                    *event.records[place + 1 :],
-                )
-                yield replace(event, records=records), place, field.name
-
-
-def nodes_emitting(mechanism: Mechanism) -> Iterator[nodes.Emit]:
-    """Every `emit` of a program."""
-    from aligncheck.language.syntax.walk import statements_in
-
-    return (s for s in statements_in(mechanism.body) if isinstance(s, nodes.Emit))
-
-
-def _tail(
-    mechanism: Mechanism,
-    scenario: Scenario,
-    data: Inputs,
-    event: CompleteOutput,
-    place: tuple[int, str, bool],
-    effort: Effort,
-) -> Tail | None:
-    record, name, below = place
-    inputs = {**dict(scenario.parameters), **dict(data)}
-    return tail(mechanism, inputs, event, record, name, below=below, effort=effort)
+                yield event.cut(place, field.name), place, field.name
 
 
 def _heavier(one: Tail | None, other: Tail | None) -> int:
@@ -132,10 +107,7 @@ def _farther(
     for factor in _FAR:
         x = factor * unit
         part = Between(None, -x) if below else Between(x, None)
-        held = event.records[record]
-        pattern = RecordPattern(held.tag, (*held.fields, (name, part)))
-        records = (*event.records[:record], pattern, *event.records[record + 1 :])
-        found = certified(mechanism, Candidate(scenario, replace(event, records=records)), effort)
+        found = certified(mechanism, Candidate(scenario, event.cut(record, name, part)), effort)
         if found is not None:
             yield (-x if below else x), found
 

@@ -12,7 +12,7 @@ from aligncheck.meaning.exact import Number, Undecided, Undefined, add, compare,
 from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import Candidate, Scored, score, unit_of
 from aligncheck.refutation.profiles import Profile, profiles
@@ -62,7 +62,7 @@ def _cut_in_turn(meter: Meter, best: Scored, atoms_only: bool) -> Iterator[Score
         done.add(left[0])
         pair = on_d.get(left[0], Profile()), on_d_prime.get(left[0], Profile())
         for part in _atoms(pair) if atoms_only else (*_atoms(pair), *_intervals(pair, unit)):
-            found = score(meter, Candidate(best.candidate.scenario, _cut(event, *left[0], part)))
+            found = score(meter, Candidate(best.candidate.scenario, event.cut(*left[0], part)))
             if found is not None and found.score > best.score + _WORTH:
                 best = found
                 yield best
@@ -76,7 +76,7 @@ def ties(meter: Meter, scenario: Scenario, event: CompleteOutput) -> list[Comple
     """
     found = _profiles(meter, scenario.parameters, scenario.data, event)
     return [
-        _cut(event, place, name, Exactly(_sorted(profile.points)[0]))
+        event.cut(place, name, Exactly(_sorted(profile.points)[0]))
         for (place, name), profile in sorted(found.items())
         if profile.lattice is not None and profile.points
     ]
@@ -94,7 +94,7 @@ def beside(meter: Meter, start: Scenario, event: Event) -> CompleteOutput | None
     for place, name in sorted(found[0]):
         points = _sorted(found[0][place, name].points or found[0][place, name].atoms)
         if points:
-            cut = _cut(cut, place, name, Between(points[len(points) // 2], None))
+            cut = cut.cut(place, name, Between(points[len(points) // 2], None))
     return cut if cut != event else None
 
 
@@ -216,10 +216,3 @@ def _sorted(points: list[Number]) -> list[Number]:
         if place == len(found) or compare(found[place], point) != 0:
             found.insert(place, point)
     return found
-
-
-def _cut(event: CompleteOutput, place: int, name: str, part: Constraint) -> CompleteOutput:
-    record = event.records[place]
-    fields = tuple(pair for pair in record.fields if pair[0] != name)
-    new = RecordPattern(record.tag, (*fields, (name, part)))
-    return CompleteOutput((*event.records[:place], new, *event.records[place + 1 :]), event.complete)

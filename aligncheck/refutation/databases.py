@@ -308,6 +308,18 @@ def with_answer(inputs: Inputs, spot: Spot, value: Value) -> Inputs:
     return tuple((name, changed(held) if name == spot.name else held) for name, held in inputs)
 
 
+def with_answers(scenario: Scenario, spot: Spot, on_d: Value, on_d_prime: Value) -> Scenario:
+    """The pair with other answers at a spot."""
+    data = with_answer(scenario.data, spot, on_d)
+    return replace(scenario, data=data, data_prime=with_answer(scenario.data_prime, spot, on_d_prime))
+
+
+def numbers_at(scenario: Scenario, spot: Spot) -> tuple[Fraction, Fraction] | None:
+    """The answers at a spot on D and on D'; None where they are no rational numbers."""
+    left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
+    return (left, right) if isinstance(left, Fraction) and isinstance(right, Fraction) else None
+
+
 def moved(scenario: Scenario, moves: Moves) -> Scenario:
     """The pair with D' made anew from D."""
     data_prime = scenario.data

@@ -11,14 +11,13 @@ shorter (the sums of a running sum instead of its noises).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from math import gcd
 from typing import Any, TypeAlias
 
 from flint import fmpq
 
 from aligncheck.refutation import piecewise
 from aligncheck.refutation.cells import Cells, TooMany
-from aligncheck.refutation.irrationals import Real, ceiling
+from aligncheck.refutation.irrationals import Real, ceiling, common_measure, simple
 
 Form: TypeAlias = tuple[tuple[int, Any], ...]
 """Variables, rising, with their coefficients (int or fmpq, not 0). The first coefficient is 1; but of a form
@@ -34,31 +33,16 @@ def scaled(coefficients: Mapping[int, Any], lattice: Callable[[int], bool]) -> t
     """The canonical multiple of a linear form, and what it was multiplied by."""
     variables = sorted(coefficients)
     if all(map(lattice, variables)):
-        top = bottom = 0
-        for variable in variables:
-            value = fmpq(coefficients[variable])
-            top = gcd(top, int(value.p))
-            bottom = int(value.q) if not bottom else bottom * int(value.q) // gcd(bottom, int(value.q))
-        # After multiplying by `bottom` the coefficients are integers.
-        whole = [int((fmpq(coefficients[v]) * bottom).p) for v in variables]
-        common = 0
-        for number in whole:
-            common = gcd(common, number)
-        if whole[0] < 0:
-            common = -common
-        return tuple((v, n // common) for v, n in zip(variables, whole, strict=True)), fmpq(bottom, common)
+        rationals = [fmpq(coefficients[variable]) for variable in variables]
+        unit = common_measure(rationals)
+        if rationals[0] < 0:
+            unit = -unit
+        return tuple((v, int((c / unit).p)) for v, c in zip(variables, rationals, strict=True)), 1 / unit
     first = coefficients[variables[0]]
     if first == 1:
         return tuple((v, coefficients[v]) for v in variables), 1
     by = 1 / fmpq(first)
     return tuple((v, simple(coefficients[v] * by)) for v in variables), by
-
-
-def simple(value: Any) -> Any:
-    """An int where a rational is one: ints are what forms are compared by."""
-    if isinstance(value, int):
-        return value
-    return int(value.p) if value.q == 1 else value
 
 
 class _Empty(Exception):  # noqa: N818 - it is an answer
@@ -123,11 +107,7 @@ class Elimination:
             self._check()
             self._next(kept)
         whole = self._calculus.product(self._factors[((kept, 1),)])
-        pieces = tuple(
-            None if p is None else piecewise.Piece(p.anchor, {k: c * self._scale for k, c in p.terms.items()})
-            for p in whole.pieces
-        )
-        return piecewise.Piecewise(whole.cuts, pieces, whole.continuous)
+        return piecewise.weighted(whole, self._scale)
 
     def _add(self, form: Form, function: piecewise.Piecewise) -> None:
         self._factors.setdefault(form, []).append(function)
@@ -154,7 +134,8 @@ class Elimination:
             raise Tangled("the constraints tie too many noise variables together")
         place = {variable: number for number, variable in enumerate(variables)}
         factors = [
-            ({place[v]: c for v, c in form}, self._product(held)) for form, held in self._factors.items()
+            ({place[v]: c for v, c in form}, self._calculus.product(held))
+            for form, held in self._factors.items()
         ]
         cells = Cells(self._calculus, len(variables), kinds.pop(), self._check)
         try:
@@ -209,7 +190,7 @@ class Elimination:
             a, b = coefficients[variable], coefficients.get(other, 0) if other is not None else 0
             slope = simple(-b / fmpq(a))
             groups.setdefault(slope, []).extend(self._stretched(f, a, continuous) for f in held)
-        functions = {slope: self._product(held) for slope, held in groups.items()}
+        functions = {slope: self._calculus.product(held) for slope, held in groups.items()}
         try:
             if other is None:
                 self._scale = self._scale * self._calculus.total(functions[0])
@@ -225,9 +206,6 @@ class Elimination:
         if not continuous and factor not in (1, -1):
             raise Tangled("lattice noise with coefficients other than 1")
         return self._calculus.stretched(function, factor)
-
-    def _product(self, held: list[piecewise.Piecewise]) -> piecewise.Piecewise:
-        return self._calculus.product(held)
 
     def _message(self, functions: dict[Any, piecewise.Piecewise]) -> piecewise.Piecewise:
         moving = [slope for slope in functions if slope != 0]

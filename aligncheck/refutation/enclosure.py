@@ -18,10 +18,10 @@ class NotComputable(Exception):  # noqa: N818 - it is an answer
 
     That is: products, remainders and higher powers of noise, and noise times an irrational number; a scale,
     an index or a count that is computed from noise (a selection's index is fine); noise that is added to, or
-    compared with, other noise after `floor`, `exp`, `ln`, `sqrt`, a square or a quotient; public functions,
-    where they are given, of noisy numbers; logistic numbers beside other noise; more than a few noise
-    variables that all constrain each other, or lattices whose steps have no small common multiple; runs that
-    may go on without an end, as long as the event does not end them.
+    compared with, other noise after `floor`, `exp`, `ln`, `sqrt`, a square or a quotient;
+    logistic numbers beside other noise; more than a few noise variables that all constrain each other, or
+    lattices whose steps have no small common multiple; runs that may go on without an end, as long as the
+    event does not end them.
     """
 
     def __init__(self, reason: str, span: Span = nodes.NOWHERE) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from flint import fmpq
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
-from aligncheck.meaning.interpreter import Function
 from aligncheck.refutation import irrationals, states
 from aligncheck.refutation.irrationals import Real, sign
 from aligncheck.refutation.selections import differ, first_of, selection_of, value_at
@@ -38,18 +37,15 @@ from aligncheck.refutation.symbolic import (
 
 
 class Evaluation:
-    """Evaluates expressions in one state. `functions` are the public functions; None: constants.
+    """Evaluates expressions in one state; public functions are 0, or false, everywhere, as in a `Scenario`.
 
     Where it is lenient, the value of an extreme is left open: whether the expression has a value at all is
     what is asked, and an extreme over a set that is not empty always has one.
     """
 
-    def __init__(
-        self, state: states.PartialPath, functions: Mapping[str, Function] | None, step: Callable[[], None]
-    ) -> None:
+    def __init__(self, state: states.PartialPath, step: Callable[[], None]) -> None:
         self.state = state
         self.frame = state.frame
-        self._functions = functions
         self._step = step
         self._lenient = False
 
@@ -450,24 +446,12 @@ class Evaluation:
         return Shaped(expr.function, x)
 
     def _public(self, expr: nodes.Call) -> Scalar:
-        if self._functions is None:
-            declared = next((f for f in self.frame.mechanism.functions if f.name == expr.function), None)
-            if declared is None:
-                raise states.Faulted
-            for argument in expr.args:
-                self.value(argument)
-            return False if declared.result is nodes.Sort.BOOL else fmpq(0)
-        function = self._functions.get(expr.function)
-        if function is None:
+        declared = next((f for f in self.frame.mechanism.functions if f.name == expr.function), None)
+        if declared is None:
             raise states.Faulted
-        given = []
         for argument in expr.args:
-            value = self._told(self.forced(self.value(argument)))
-            if isinstance(value, Affine | Shaped):
-                never(argument, "a public function is applied to a noisy number")
-            given.append(value if isinstance(value, bool) else irrationals.to_exact(value))
-        result = function(tuple(given))
-        return result if isinstance(result, bool) else irrationals.of_exact(result)
+            self.value(argument)
+        return False if declared.result is nodes.Sort.BOOL else fmpq(0)
 
     # --- sets -----------------------------------------------------------------------------------------------
 

@@ -50,6 +50,16 @@ class CompleteOutput:
     records: tuple[RecordPattern, ...]
     complete: bool = True
 
+    def with_fields(self, place: int, fields: tuple[tuple[str, Constraint], ...]) -> CompleteOutput:
+        """With these constraints on one of its records instead."""
+        new = RecordPattern(self.records[place].tag, fields)
+        return CompleteOutput((*self.records[:place], new, *self.records[place + 1 :]), self.complete)
+
+    def cut(self, place: int, name: str, *part: Constraint) -> CompleteOutput:
+        """With this constraint on one field of a record instead, or with none."""
+        rest = tuple(pair for pair in self.records[place].fields if pair[0] != name)
+        return self.with_fields(place, (*rest, *((name, each) for each in part)))
+
 
 @dataclass(frozen=True, slots=True)
 class Raises:

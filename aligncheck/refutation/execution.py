@@ -23,7 +23,7 @@ from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.weights import log_of
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Irrational
-from aligncheck.meaning.interpreter import Function, Input
+from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation import irrationals, symbolic
 from aligncheck.refutation.elimination import Form
 from aligncheck.refutation.enclosure import NotComputable
@@ -119,18 +119,16 @@ class Execution:
         mechanism: nodes.Mechanism,
         inputs: Mapping[str, Input],
         event: Event | None,
-        functions: Mapping[str, Function] | None,
         check: Callable[[], None],
         opened: Mapping[str, Real] | None = None,
         collect: bool = False,
     ) -> None:
         self._mechanism = mechanism
-        missing = set(names_of_inputs(mechanism)) - set(inputs)
+        missing = {name for declared in mechanism.inputs for name in declared.names} - set(inputs)
         if missing:
             raise ValueError(f"no value for `{min(missing)}`")
         self._inputs = {name: _internal(value) for name, value in inputs.items()} | dict(opened or {})
         self._event = event
-        self._functions = functions
         self._check = check
         self._forced = collect
         self._taken = 0
@@ -228,8 +226,7 @@ class Execution:
             raise NotComputable("a way through the program takes too many steps")
 
     def _evaluation(self, state: PartialPath) -> Evaluation:
-        # What is called applies the functions that its caller declares, too: `Machine` does the same.
-        return Evaluation(state, self._functions, lambda: self._step(state))
+        return Evaluation(state, lambda: self._step(state))
 
     def _statement(self, state: PartialPath, statement: nodes.Stmt, after: _Todo) -> None:
         match statement:
@@ -461,12 +458,6 @@ class Execution:
             state.frame.records = (*state.frame.records, record)
         else:
             state.released = (*state.released, record)
-
-
-def names_of_inputs(mechanism: nodes.Mechanism) -> Iterator[str]:
-    """Everything that a mechanism gets."""
-    for declared in mechanism.inputs:
-        yield from declared.names
 
 
 def _is_index(value: Any) -> bool:

@@ -6,12 +6,13 @@ branch of the program, depends on the parameter, there is no single formula, and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from aligncheck.effort import Effort
 from aligncheck.language.syntax import nodes
 from aligncheck.meaning import exact
-from aligncheck.meaning.interpreter import Function, Input
+from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Event
 from aligncheck.refutation.execution import Execution
@@ -20,22 +21,26 @@ from aligncheck.refutation.irrationals import Dependent, open_parameter
 from aligncheck.refutation.piecewise import Calculus
 
 
-def formula(
+def closed_form(
     mechanism: nodes.Mechanism,
     inputs: Mapping[str, Input],
     event: Event,
-    name: str,
-    functions: Mapping[str, Function] | None,
-    check: Callable[[], None],
+    *,
+    name: str = "eps",
+    effort: Effort | None = None,
 ) -> Any | None:
-    """The SymPy expression, a sum of terms; None where it would not hold for all positive values."""
+    """P(M(inputs) in event) with the parameter `name` left open, which is positive wherever the claim holds:
+    a SymPy expression, a sum of terms. None where it would not hold for all positive values, and outside of
+    the class. Raises `OutOfTime`.
+    """
     import sympy
 
+    check = (effort or Effort()).step
     opened = {name: open_parameter(name)}
     total = sympy.S.Zero
     try:
         integration = Integration(check, Calculus(symbolic=True))
-        for way in Execution(mechanism, inputs, event, functions, check, opened).ways():
+        for way in Execution(mechanism, inputs, event, check, opened).ways():
             found = integration.probability(way)
             if found is not None:
                 total += found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,14 +12,14 @@ from flint import arb, ctx, fmpq
 
 from aligncheck.effort import OutOfTime
 from aligncheck.meaning import exact
-from aligncheck.refutation.elimination import Elimination, Form, Tangled
+from aligncheck.refutation.elimination import Elimination, Form, Tangled, scaled
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.execution import SymbolicPath
-from aligncheck.refutation.irrationals import to_ball, to_expr
+from aligncheck.refutation.irrationals import Real, to_ball, to_expr
 from aligncheck.refutation.parts import IntegralPart, classes, components, fractions
 from aligncheck.refutation.piecewise import Calculus, Coefficient, Piece, Piecewise
 from aligncheck.refutation.states import LastRound, WeightedChoice
-from aligncheck.refutation.symbolic import Interval, NoiseLaw
+from aligncheck.refutation.symbolic import Affine, Interval, NoiseLaw
 
 _MOST_BITS = 4_096
 
@@ -74,14 +75,29 @@ def ball_of(value: Any) -> Ball:
     """The enclosure of a probability: that of the number, and of [0, 1]."""
     if not value.is_finite():
         return Ball(Fraction(0), Fraction(1))
-    low, high = _fraction(value.lower()), _fraction(value.upper())
+    low, high = fraction_of(value.lower()), fraction_of(value.upper())
     return Ball(max(low, Fraction(0)), min(high, Fraction(1)))
 
 
-def _fraction(value: Any) -> Fraction:
+def fraction_of(value: Any) -> Fraction:
     mantissa, exponent = value.man_exp()
     whole, power = int(mantissa), int(exponent)
     return Fraction(whole << power) if power >= 0 else Fraction(whole, 1 << -power)
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """The density of one released number in one way: that of `form` is `function`, and the number is
+    `form / by + constant`.
+    """
+
+    function: Piecewise
+    by: Real
+    constant: Real
+
+    def at(self, cut: Real) -> Real:
+        """The released number at a value of the form."""
+        return cut * (1 / fmpq(self.by)) + self.constant
 
 
 class Integration:
@@ -133,6 +149,16 @@ class Integration:
         """What is to be integrated for a way: the variables that are restricted, and `more`."""
         used = sorted({variable for form in restricted for variable, _ in form} | set(more))
         return IntegralPart({variable: self.density(way.noises[variable]) for variable in used}, restricted)
+
+    def density_in(self, way: SymbolicPath, value: Affine) -> Density | None:
+        """The density of an affine number in one way; None where the way is impossible. Raises `Tangled`."""
+        restricted, alone = split(way)
+        if alone or any(way.noises[v].alone for v in value.coefficients):
+            raise Tangled("noise without a density that integrates")
+        factors, kinds = self.part(way, restricted, value.coefficients).factors()
+        form, by = scaled(value.coefficients, lambda v: way.noises[v].lattice)
+        function = Elimination(self.calculus, self.check).marginal(factors, kinds, form)
+        return None if function.is_zero else Density(function, by, value.constant)
 
     def density(self, noise: NoiseLaw) -> Piecewise:
         """The density (the masses) of a noise variable."""

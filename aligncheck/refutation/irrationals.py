@@ -8,9 +8,10 @@ rounding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from math import gcd, lcm
 from typing import Any, TypeAlias
 
 from flint import arb, ctx, fmpq
@@ -211,11 +212,17 @@ def _checked(expr: Any) -> Real:
     return of_expr(expr)
 
 
-def divide(a: Real, b: Real) -> Real:
-    """a / b. Raises `exact.Undefined` where b is 0."""
-    if sign(b) == 0:
-        raise exact.Undefined("division by 0")
-    return a / b
+def simple(value: Any) -> Any:
+    """An int where a rational is one: ints are what forms are compared by."""
+    if isinstance(value, int):
+        return value
+    return int(value.p) if value.q == 1 else value
+
+
+def common_measure(values: Collection[Any]) -> Any:
+    """The greatest rational number of which all these rationals (fmpq) are multiples; 0 where all are 0."""
+    bottom = lcm(*(int(value.q) for value in values))
+    return fmpq(gcd(*(int((value * bottom).p) for value in values)), bottom)
 
 
 _BITS = 256

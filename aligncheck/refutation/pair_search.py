@@ -22,12 +22,14 @@ from aligncheck.refutation.databases import (
     grain,
     legal,
     moved,
+    numbers_at,
     spots_of,
     step_at,
     swapped,
     with_answer,
+    with_answers,
 )
-from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly, RecordPattern
+from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, RecordPattern
 from aligncheck.refutation.measure import Meter
 
 _WORTH = 2e-3
@@ -185,13 +187,12 @@ _SPREADS = (8, 64)
 
 def apart(mechanism: nodes.Mechanism, scenario: Scenario, factor: int) -> Scenario:
     """The pair with every answer further by `factor` times its own move, on D and D' alike."""
-    data, data_prime = scenario.data, scenario.data_prime
     for spot in spots_of(mechanism, scenario.data):
-        left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
-        if isinstance(left, Fraction) and isinstance(right, Fraction):
-            data = with_answer(data, spot, left + factor * (right - left))
-            data_prime = with_answer(data_prime, spot, right + factor * (right - left))
-    return replace(scenario, data=data, data_prime=data_prime)
+        if numbers := numbers_at(scenario, spot):
+            left, right = numbers
+            by = factor * (right - left)
+            scenario = with_answers(scenario, spot, left + by, right + by)
+    return scenario
 
 
 def spread(meter: Meter, best: Scored) -> Scored:
@@ -333,17 +334,12 @@ def _on_grain(unit: Fraction, step: Fraction | None) -> Fraction:
 
 def _pushing_answer(spot: Spot) -> Callable[[Candidate, Fraction], Candidate | None]:
     def push(candidate: Candidate, by: Fraction) -> Candidate | None:
-        scenario = candidate.scenario
-        left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
-        if not isinstance(left, Fraction) or not isinstance(right, Fraction):
+        numbers = numbers_at(candidate.scenario, spot)
+        if numbers is None:
             return None
         return replace(
             candidate,
-            scenario=replace(
-                scenario,
-                data=with_answer(scenario.data, spot, left + by),
-                data_prime=with_answer(scenario.data_prime, spot, right + by),
-            ),
+            scenario=with_answers(candidate.scenario, spot, *(number + by for number in numbers)),
         )
 
     return push
@@ -351,42 +347,22 @@ def _pushing_answer(spot: Spot) -> Callable[[Candidate, Fraction], Candidate | N
 
 def _pushing_interval(place: int, name: str) -> Callable[[Candidate, Fraction], Candidate | None]:
     def push(candidate: Candidate, by: Fraction) -> Candidate | None:
-        def further(part: Between | Exactly) -> Between | Exactly | None:
-            if not isinstance(part, Between):
-                return None
-            low = None if part.low is None else add(part.low, by)
-            high = None if part.high is None else add(part.high, by)
-            return replace(part, low=low, high=high)
-
-        return with_part(candidate, place, name, further)
+        event = candidate.event
+        if not isinstance(event, CompleteOutput) or place >= len(event.records):
+            return None
+        part = dict(event.records[place].fields).get(name)
+        if not isinstance(part, Between):
+            return None
+        low = None if part.low is None else add(part.low, by)
+        high = None if part.high is None else add(part.high, by)
+        return replace(candidate, event=_instead(event, place, name, Between(low, high)))
 
     return push
 
 
-def with_part(
-    candidate: Candidate,
-    place: int,
-    name: str,
-    change: Callable[[Between | Exactly], Between | Exactly | None],
-) -> Candidate | None:
-    """The candidate with one part of its event changed, or None where there is no such part."""
-    event = candidate.event
-    if not isinstance(event, CompleteOutput) or place >= len(event.records):
-        return None
-    record = event.records[place]
-    fields = []
-    changed = False
-    for field, part in record.fields:
-        if field == name:
-            new = change(part)
-            if new is None:
-                return None
-            part, changed = new, True
-        fields.append((field, part))
-    if not changed:
-        return None
-    records = (*event.records[:place], RecordPattern(record.tag, tuple(fields)), *event.records[place + 1 :])
-    return replace(candidate, event=replace(event, records=records))
+def _instead(event: CompleteOutput, place: int, name: str, part: Constraint) -> CompleteOutput:
+    """The event with another constraint in the place of one."""
+    return event.with_fields(place, tuple({**dict(event.records[place].fields), name: part}.items()))
 
 
 def _other_kinds(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[Candidate]:
@@ -404,9 +380,7 @@ def _other_kinds(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[C
         for place, record in enumerate(candidate.event.records):
             for name, part in record.fields:
                 for other in _other_parts(part):
-                    made = with_part(candidate, place, name, lambda _, other=other: other)  # type: ignore[misc]
-                    if made is not None:
-                        yield made
+                    yield replace(candidate, event=_instead(candidate.event, place, name, other))
 
 
 def _other_parts(part: Between | Exactly) -> Iterator[Between | Exactly]:
@@ -442,17 +416,13 @@ _HALVINGS = 6
 def _closer(meter: Meter, best: Scored, spot: Spot, least: float) -> Scored | None:
     """The candidate with one answer nearer to 0, if it is hardly weaker."""
     scenario = best.candidate.scenario
-    left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
-    if not isinstance(left, Fraction) or not isinstance(right, Fraction):
+    numbers = numbers_at(scenario, spot)
+    if numbers is None:
         return None
-    move = right - left
+    left, move = numbers[0], numbers[1] - numbers[0]
     half = Fraction(int(left / 2))
     for value, by in ((Fraction(0), Fraction(0)), (left, Fraction(0)), (Fraction(0), move), (half, move)):
-        other = replace(
-            scenario,
-            data=with_answer(scenario.data, spot, value),
-            data_prime=with_answer(scenario.data_prime, spot, value + by),
-        )
+        other = with_answers(scenario, spot, value, value + by)
         if (abs(value), abs(by)) >= (abs(left), abs(move)) or not legal(meter.mechanism, other):
             continue
         found = score(meter, Candidate(other, best.candidate.event))
@@ -477,14 +447,14 @@ def grown(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[Candidat
     for index in reversed(range(size)):
         longer = Scenario(
             _doubled(scenario.parameters, index, vectors.__contains__),
-            _doubled(scenario.data, index, lambda _: True),
-            _doubled(scenario.data_prime, index, lambda _: True),
+            _doubled(scenario.data, index),
+            _doubled(scenario.data_prime, index),
         )
         for events in _longer(event, index):
             yield Candidate(longer, events)
 
 
-def _doubled(inputs: Inputs, index: int, chosen: Callable[[str], bool]) -> Inputs:
+def _doubled(inputs: Inputs, index: int, chosen: Callable[[str], bool] = lambda _: True) -> Inputs:
     def double(value: Input) -> Input:
         if not isinstance(value, tuple) or index >= len(value):
             return value

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, product
-from math import gcd, lcm, prod
+from math import lcm, prod
 
 from flint import fmpq
 
 from aligncheck.refutation.elimination import Form, on_integers, scaled
-from aligncheck.refutation.irrationals import Real, ceiling, floor
-from aligncheck.refutation.piecewise import Calculus, Piecewise, indicator, merged, shifted
-from aligncheck.refutation.symbolic import Interval
+from aligncheck.refutation.irrationals import Real, ceiling, common_measure, floor
+from aligncheck.refutation.piecewise import Calculus, Piecewise, indicator, merged, shifted, weighted
+from aligncheck.refutation.symbolic import Interval, intersected
 
 MOST_CLASSES = 64
 
@@ -122,11 +122,7 @@ def _on_lattice(forms: Iterable[tuple[Mapping[int, int], Interval]]) -> Iterator
             ends = ends[::-1]
         least = None if ends[0] is None else ceiling(ends[0])
         most = None if ends[1] is None else floor(ends[1])
-        before = found.get(form, (None, None))
-        found[form] = (
-            least if before[0] is None else before[0] if least is None else max(least, before[0]),
-            most if before[1] is None else before[1] if most is None else min(most, before[1]),
-        )
+        found[form] = intersected(found.get(form, (None, None)), (least, most))
     yield from found.items()
 
 
@@ -146,10 +142,7 @@ def fractions(calculus: Calculus, part: IntegralPart) -> Iterator[IntegralPart] 
     (x,) = continuous
     forms = [_with_integers(form, interval, x) for form, interval in part.restricted.items()]
     sizes = [fmpq(form[x]) for form, _ in forms if x in form]
-    bottom = lcm(*(int(size.q) for size in sizes))
-    top = gcd(*(int((size * bottom).p) for size in sizes))
-    unit = fmpq(top, bottom)
-    return _each_fraction(calculus, part, x, unit, forms)
+    return _each_fraction(calculus, part, x, common_measure(sizes), forms)
 
 
 def _with_integers(form: Form, interval: Interval, x: int) -> tuple[dict[int, fmpq], Interval]:
@@ -169,7 +162,7 @@ def _each_fraction(
         times = int((form.get(x, fmpq(0)) / unit).p)
         whole.append((times, {v: int(c.p) if v != x else times for v, c in form.items()}, ends))
         inner += [cut for end in ends if end is not None and times for cut in _turns(end, times)]
-    density = calculus.divided(calculus.stretched(part.densities[x], 1 / unit), unit)
+    density = weighted(calculus.stretched(part.densities[x], 1 / unit), calculus.number(1 / unit))
     for low, high in pairwise(merged([(fmpq(0), fmpq(1)), tuple(inner)])):
         middle = (low + high) / fmpq(2)
         rounded = []

@@ -13,20 +13,31 @@ integrals are sums.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import comb, gcd, lcm
-from typing import Any, TypeAlias
+from math import comb
+from operator import itemgetter
+from typing import Any, TypeAlias, TypeVar
 
 from flint import arb, arb_poly, fmpq
 
 from aligncheck.language.internal import InternalError
-from aligncheck.refutation.irrationals import Dependent, Real, Surd, ceiling, sign, to_ball, to_expr
+from aligncheck.refutation.irrationals import (
+    Dependent,
+    Real,
+    Surd,
+    ceiling,
+    common_measure,
+    sign,
+    to_ball,
+    to_expr,
+)
 
 Coefficient: TypeAlias = Any
 """A ball, or a SymPy expression."""
 Terms: TypeAlias = dict[tuple[int, int], Coefficient]
 """(number of the rate, power) -> coefficient."""
+_K = TypeVar("_K")
 
 
 class Diverges(Exception):  # noqa: N818 - it is an answer
@@ -58,11 +69,7 @@ class Piecewise:
     def is_plain(self) -> bool:
         """Whether it is 1 on an interval (a line, a half-line) and 0 elsewhere."""
         held = [piece for piece in self.pieces if piece is not None]
-        return len(held) == 1 and len(self.cuts) <= 2 and _is_one(held[0])
-
-
-def _is_one(piece: Piece) -> bool:
-    return piece is ONE
+        return len(held) == 1 and len(self.cuts) <= 2 and held[0] is ONE
 
 
 ZERO_RATE = 0
@@ -166,11 +173,11 @@ class Calculus:
         for (rate, power), factor in piece.terms.items():
             scaled = factor if rate == 0 else factor * self.exp(rate, by)
             if power == 0:
-                _put(moved, (rate, 0), scaled)
+                put(moved, (rate, 0), scaled)
                 continue
             step = self.number(by)
             for j in range(power + 1):
-                _put(moved, (rate, j), scaled * comb(power, j) * step ** (power - j))
+                put(moved, (rate, j), scaled * comb(power, j) * step ** (power - j))
         return moved
 
     def multiplied(self, one: Terms, other: Terms) -> Terms:
@@ -228,7 +235,7 @@ class Calculus:
         result: Terms = {}
         for (rate, power), factor in terms.items():
             for j, share in self.primitive(rate, power, continuous):
-                _put(result, (rate, j), factor * share)
+                put(result, (rate, j), factor * share)
         return result
 
     def at(self, terms: Terms, y: Real) -> Coefficient:
@@ -269,7 +276,7 @@ class Calculus:
         for piece in held:
             if piece is None:
                 return None
-            if not _is_one(piece):
+            if piece is not ONE:
                 real.append(piece)
         if not real:
             return ONE
@@ -320,14 +327,9 @@ class Calculus:
         values = {rate: self._values[rate] for rate in rates}
         if any(isinstance(value, Surd) for value in values.values()):
             return None
-        top, bottom = 0, 1
-        for value in values.values():
-            bottom = lcm(bottom, int(value.q))
-        for value in values.values():
-            top = gcd(top, int((value * bottom).p))
-        if top == 0:
+        step = common_measure(values.values())
+        if step == 0:
             return None
-        step = fmpq(top, bottom)
         degree = {rate: int((value / step).p) for rate, value in values.items()}
         return (step, degree) if max(map(abs, degree.values())) <= 60 else None
 
@@ -341,21 +343,15 @@ class Calculus:
     def total(self, function: Piecewise) -> Coefficient:
         """The integral (sum) over everything. Raises `Diverges`."""
         total = self.number(fmpq(0))
-        for number, piece in enumerate(function.pieces):
-            if piece is None:
-                continue
-            low = function.cuts[number - 1] if number else None
-            high = function.cuts[number] if number < len(function.cuts) else None
-            primitive = self.integrated(piece.terms, function.continuous)
-            if high is None:
-                self._falls(piece.terms, -1)
-            else:
-                total = total + self.at(primitive, high - piece.anchor)
-            if low is None:
-                self._falls(piece.terms, 1)
-            else:
-                total = total - self.at(primitive, low - piece.anchor)
+        for low, high in self._piece_totals(function, self._primitives_of(function), True, True):
+            total = total + high - low
         return total
+
+    def _primitives_of(self, function: Piecewise) -> list[Terms | None]:
+        return [
+            None if piece is None else self.integrated(piece.terms, function.continuous)
+            for piece in function.pieces
+        ]
 
     def _falls(self, terms: Terms, wanted: int) -> None:
         if any(self._signs[rate] != wanted for rate, _ in terms):
@@ -367,10 +363,7 @@ class Calculus:
         Sound because on each piece of F both ends stay within one piece of the function, or at infinity, and
         the integral is the sum of the differences of antiderivatives over the pieces between.
         """
-        primitives = [
-            None if piece is None else self.integrated(piece.terms, function.continuous)
-            for piece in function.pieces
-        ]
+        primitives = self._primitives_of(function)
         ends = [end for end in (low, high) if end is not None]
         cuts = merged([tuple(cut - end for cut in function.cuts) for end in ends])
         bounds = self._piece_totals(function, primitives, low is None, high is None)
@@ -435,16 +428,16 @@ class Calculus:
                 raise InternalError("a piece that is everywhere 0")
             if number == last and high is not None:
                 for key, factor in self.moved(Piece(piece.anchor - high, primitive), anchor).items():
-                    _put(terms, key, factor)
+                    put(terms, key, factor)
             else:
                 constant = bounds[number][1] if constant is None else constant + bounds[number][1]
             if number == first and low is not None:
                 for key, factor in self.moved(Piece(piece.anchor - low, primitive), anchor).items():
-                    _put(terms, key, -factor)
+                    put(terms, key, -factor)
             else:
                 constant = -bounds[number][0] if constant is None else constant - bounds[number][0]
         if constant is not None and constant != 0:
-            _put(terms, (ZERO_RATE, 0), constant)
+            put(terms, (ZERO_RATE, 0), constant)
         return Piece(anchor, terms) if terms else None
 
     def swept(self, groups: Sequence[tuple[Real, Piecewise]]) -> Piecewise:
@@ -488,7 +481,7 @@ class Calculus:
         inside: Real,
         anchor: Real,
     ) -> Piece | None:
-        placed = _ordered([(slope * inside + cut, slope, cut) for slope, cut in lines])
+        placed = sorted(((slope * inside + cut, slope, cut) for slope, cut in lines), key=itemgetter(0))
         total: Terms = {}
         for number in range(len(placed) + 1):
             low = placed[number - 1] if number else None
@@ -501,7 +494,7 @@ class Calculus:
                 piece = function.pieces[bisect_right(function.cuts, u - slope * inside)]
                 if piece is None:
                     break
-                if not _is_one(piece):
+                if piece is not ONE:
                     held.append((slope, piece))
             else:
                 self._strip(total, held, low, high, anchor, groups[0][1].continuous)
@@ -542,11 +535,11 @@ class Calculus:
                 for power, share in primitive:
                     value = outer * share if direction > 0 else -(outer * share)
                     if slope == 0:
-                        _put(total, (rate, l), value * step**power if power else value)
+                        put(total, (rate, l), value * step**power if power else value)
                     else:
                         for i in range(power + 1):
                             part = comb(power, i) * step ** (power - i) * tilt**i
-                            _put(total, (rate, l + i), value * part)
+                            put(total, (rate, l + i), value * part)
 
     def _mixed(
         self, mixed: dict[tuple[int, int, int, int], Coefficient], slope: Real, piece: Piece, by: Real
@@ -583,7 +576,7 @@ class Calculus:
         # On the integers, -x lies in [b, c) where x lies in [1 - c, 1 - b).
         cuts = [cut / factor if function.continuous else shift - cut for cut in function.cuts]
         pieces = [
-            piece if piece is None or _is_one(piece) else self._turned(piece, factor, function.continuous)
+            piece if piece is None or piece is ONE else self._turned(piece, factor, function.continuous)
             for piece in function.pieces
         ]
         if factor < 0:
@@ -595,19 +588,17 @@ class Calculus:
         terms: Terms = {}
         scale = self.number(fmpq(factor))
         for (rate, power), value in piece.terms.items():
-            _put(terms, (self.times(rate, factor), power), value * scale**power)
+            put(terms, (self.times(rate, factor), power), value * scale**power)
         return Piece(piece.anchor / factor if continuous else -piece.anchor, terms)
 
-    def divided(self, function: Piecewise, by: Real) -> Piecewise:
-        """The function divided by |by|: the Jacobian of a change of variables."""
-        if by in (1, -1):
-            return function
-        share = self.number(fmpq(1) / abs(fmpq(by)))
-        pieces = tuple(
-            None if piece is None else Piece(piece.anchor, {k: c * share for k, c in piece.terms.items()})
-            for piece in function.pieces
-        )
-        return Piecewise(function.cuts, pieces, function.continuous)
+
+def weighted(function: Piecewise, by: Coefficient) -> Piecewise:
+    """The function times a number."""
+    pieces = tuple(
+        None if piece is None else Piece(piece.anchor, {k: c * by for k, c in piece.terms.items()})
+        for piece in function.pieces
+    )
+    return Piecewise(function.cuts, pieces, function.continuous)
 
 
 def shifted(function: Piecewise, by: Real) -> Piecewise:
@@ -617,7 +608,7 @@ def shifted(function: Piecewise, by: Real) -> Piecewise:
     return Piecewise(
         tuple(cut - by for cut in function.cuts),
         tuple(
-            piece if piece is None or _is_one(piece) else Piece(piece.anchor - by, piece.terms)
+            piece if piece is None or piece is ONE else Piece(piece.anchor - by, piece.terms)
             for piece in function.pieces
         ),
         function.continuous,
@@ -662,7 +653,8 @@ def tidied(cuts: Sequence[Real], pieces: Sequence[Piece | None], continuous: boo
     return Piecewise(tuple(kept_cuts), tuple(kept), continuous)
 
 
-def _put(terms: Terms, key: tuple[int, int], value: Coefficient) -> None:
+def put(terms: dict[_K, Coefficient], key: _K, value: Coefficient) -> None:
+    """Adds a term."""
     terms[key] = terms[key] + value if key in terms else value
 
 
@@ -670,13 +662,6 @@ def _between(low: Real | None, high: Real | None) -> Real:
     if low is None:
         return fmpq(0) if high is None else high - 1
     return low + 1 if high is None else (low + high) / fmpq(2)
-
-
-def _ordered(lines: list[tuple[Real, Real, Real]]) -> list[tuple[Real, Real, Real]]:
-    return sorted(lines, key=_first)
-
-
-_first: Callable[[tuple[Real, Real, Real]], Real] = lambda line: line[0]  # noqa: E731
 
 
 def _equal(one: Real, other: Real) -> bool:

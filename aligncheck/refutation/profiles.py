@@ -22,8 +22,7 @@ from aligncheck.refutation.elimination import Tangled, scaled
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import CompleteOutput
 from aligncheck.refutation.execution import Execution, SymbolicPath
-from aligncheck.refutation.integration import Integration
-from aligncheck.refutation.outcomes import Density, density_of
+from aligncheck.refutation.integration import Density, Integration
 from aligncheck.refutation.symbolic import Affine, Shaped
 
 _BITS = 64
@@ -62,18 +61,16 @@ def profiles(
     named = [{name for name, _ in record.fields} for record in shape.records]
     with ctx.workprec(_BITS):
         integration = Integration(check)
-        for way in Execution(mechanism, inputs, shape, None, check, collect=True).ways():
+        for way in Execution(mechanism, inputs, shape, check, collect=True).ways():
             for place, record in enumerate(way.released[: len(named)]):
                 for name, value in record.fields:
                     if name not in named[place] and not isinstance(value, bool):
                         profile = found.setdefault((place, name), Profile())
-                        _add(profile, integration, way, value, check)
+                        _add(profile, integration, way, value)
     return found
 
 
-def _add(
-    profile: Profile, integration: Integration, way: SymbolicPath, value: Any, check: Callable[[], None]
-) -> None:
+def _add(profile: Profile, integration: Integration, way: SymbolicPath, value: Any) -> None:
     if not isinstance(value, Affine):
         if isinstance(value, Shaped):
             profile.known = False
@@ -88,7 +85,7 @@ def _add(
         by = scaled(value.coefficients, lambda _: True)[1]
         profile.lattice = irrationals.to_exact(1 / abs(fmpq(by)))
     try:
-        density = density_of(integration, way, value, check)
+        density = integration.density_in(way, value)
     except (Tangled, NotComputable):
         profile.points.append(irrationals.to_exact(value.constant))
         profile.known = False

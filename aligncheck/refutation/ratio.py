@@ -17,8 +17,8 @@ from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.enclosure import NotComputable
+from aligncheck.refutation.formula import closed_form
 from aligncheck.refutation.measure import approximately
-from aligncheck.refutation.probability import closed_form
 from aligncheck.refutation.violation import ClosedForms, Violation
 
 NAME = "eps"
@@ -62,12 +62,11 @@ def _closed(
     mechanism: Mechanism, parameters: Inputs, data: Inputs, violation: Violation, effort: Effort
 ) -> Any:
     try:
-        found = closed_form(
+        return closed_form(
             mechanism, {**dict(parameters), **dict(data)}, violation.event, name=NAME, effort=effort
         )
     except (NotComputable, OutOfTime, Undecided, Undefined):
         return None
-    return None if found is None else found.expression
 
 
 def _divided(on_d: Any, on_d_prime: Any) -> Any:

@@ -197,7 +197,7 @@ def condition(value: symbolic.Linear | symbolic.Shaped, op: str, bound: Real) ->
     if value.scale < 0:
         op = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]
     inner = value.inner
-    upward, strict = op in (">", ">="), op in ("<", ">")
+    upward = op in (">", ">=")
     match value.function:
         case "floor":
             # floor(x) >= c iff x >= ceil(c), floor(x) > c iff x >= floor(c) + 1, and their negations.
@@ -207,13 +207,11 @@ def condition(value: symbolic.Linear | symbolic.Shaped, op: str, bound: Real) ->
             return upward if sign(bound) <= 0 else condition(inner, op, irrationals.apply("ln", bound))
         case "ln":
             return condition(inner, op, irrationals.apply("exp", bound))
+        case "sqrt" | "square" if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
+            return upward
         case "sqrt":
-            if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
-                return upward
             return condition(inner, op, bound * bound)
         case "square":
-            if sign(bound) < 0 or (sign(bound) == 0 and op in (">=", "<")):
-                return upward
             return condition(inner, op, irrationals.apply("sqrt", bound))
         case "quotient":
             # inner / below >= c iff inner - c*below >= 0, as below > 0.
@@ -223,7 +221,6 @@ def condition(value: symbolic.Linear | symbolic.Shaped, op: str, bound: Real) ->
         case _:  # inverse: -1/x for x > 0, always negative
             if sign(bound) >= 0:
                 return not upward
-            del strict
             return condition(inner, op, -1 / bound)
 
 

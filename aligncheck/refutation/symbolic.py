@@ -15,11 +15,21 @@ from flint import fmpq
 
 from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes
-from aligncheck.refutation.elimination import Form, scaled, simple
+from aligncheck.refutation.elimination import Form, scaled
 from aligncheck.refutation.enclosure import NotComputable
-from aligncheck.refutation.irrationals import Real, ceiling, floor, sign, to_ball
+from aligncheck.refutation.irrationals import Real, ceiling, floor, sign, simple, to_ball
 
 Interval: TypeAlias = tuple[Real | None, Real | None]
+
+
+def intersected(one: Interval, other: Interval) -> Interval:
+    """What two intervals share."""
+    (least, most), (low, high) = one, other
+    if low is None or (least is not None and least > low):
+        low = least
+    if high is None or (most is not None and most < high):
+        high = most
+    return low, high
 
 
 class Affine:
@@ -241,12 +251,12 @@ class Known:
 
     def narrow(self, form: Form, low: Real | None, high: Real | None) -> bool:
         """Adds an interval. False where nothing is left (of a continuous form: only a null set)."""
-        old_low, old_high = self.interval(form)
-        if low is None or (old_low is not None and old_low > low):
-            low = old_low
-        if high is None or (old_high is not None and old_high < high):
-            high = old_high
-        self.intervals[form] = low, high
+        self.intervals[form] = found = intersected(self.interval(form), (low, high))
+        return self._some(form, found)
+
+    def _some(self, form: Form, interval: Interval) -> bool:
+        """Whether there is more than a null set in an interval (on a lattice: anything)."""
+        low, high = interval
         if low is None or high is None:
             return True
         return bool(low <= high if self._whole(form) else low < high)
@@ -284,15 +294,7 @@ class Known:
 
         Says nothing of what other forms imply.
         """
-        low, high = self.interval(form)
-        other_low, other_high = interval
-        if other_low is not None and (low is None or low < other_low):
-            low = other_low
-        if other_high is not None and (high is None or other_high < high):
-            high = other_high
-        if low is None or high is None:
-            return True
-        return bool(low <= high if self._whole(form) else low < high)
+        return self._some(form, intersected(self.interval(form), interval))
 
 
 def plus(one: Linear, other: Linear) -> Linear:
@@ -329,11 +331,6 @@ def times(value: Linear, factor: Real) -> Linear:
 def minus(one: Linear, other: Linear) -> Linear:
     """The difference of two numbers."""
     return plus(one, times(other, -1))
-
-
-def negative(value: Linear) -> Linear:
-    """The negative of a number."""
-    return times(value, -1)
 
 
 def never(node: nodes.Node, reason: str) -> NoReturn:

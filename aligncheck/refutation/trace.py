@@ -46,7 +46,7 @@ def _points(
 ) -> Iterator[tuple[list[Fraction], list[int]]]:
     """Noise in the order of the draws, and chosen indices: for each way the likeliest, the best way first."""
     try:
-        execution = Execution(mechanism, inputs, event, None, effort.step)
+        execution = Execution(mechanism, inputs, event, effort.step)
         ways = list(islice(execution.ways(), _WAYS))
         found = [(point, way) for way in ways if (point := _likeliest(way, effort)) is not None]
     except (NotComputable, OutOfTime, interpreter.Stopped, Undecided, Undefined):

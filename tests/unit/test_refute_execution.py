@@ -24,7 +24,7 @@ def answers(*values: int) -> dict[str, Input]:
 
 
 def ways(program: Mechanism, event: Event | None, *values: int) -> list[SymbolicPath]:
-    return list(Execution(program, answers(*values), event, None, lambda: None).ways())
+    return list(Execution(program, answers(*values), event, lambda: None).ways())
 
 
 def chosen(*indices: int) -> CompleteOutput:

@@ -18,7 +18,7 @@ from aligncheck.refutation import integration
 from aligncheck.refutation.cells import Cells
 from aligncheck.refutation.events import Between, CompleteOutput, RecordPattern
 from aligncheck.refutation.execution import Execution
-from aligncheck.refutation.formula import formula
+from aligncheck.refutation.formula import closed_form
 from aligncheck.refutation.piecewise import Calculus, indicator
 from aligncheck.refutation.profiles import profiles
 
@@ -97,7 +97,7 @@ def test_the_density_of_a_released_number(
 )
 def test_a_probability_as_a_function_of_eps(program: str, low: int, expected: str) -> None:
     event = CompleteOutput((RecordPattern("a", (("value", Between(Fraction(low), None)),)),))
-    found = formula(mechanism(program), INPUTS, event, "eps", None, nothing)
+    found = closed_form(mechanism(program), INPUTS, event)
     assert found is not None
     eps = next(iter(found.free_symbols))
     assert sympy.simplify(found - sympy.sympify(expected).subs(sympy.Symbol("eps"), eps)) == 0
@@ -107,7 +107,7 @@ def test_tables_of_a_question_that_was_broken_off_are_not_used_again() -> None:
     inputs: dict[str, Input] = {"q": (Fraction(0), Fraction(1)), "k": Fraction(1), "eps": Fraction(1)}
     event = CompleteOutput((RecordPattern("x", (("v", Between(Fraction(1), None)),)),))
     program = mechanism("eta ~ Lap(1/eps)\nnu ~ Lap(2/eps)\nemit x(v = max(eta, nu))")
-    ways = list(Execution(program, inputs, event, None, nothing).ways())
+    ways = list(Execution(program, inputs, event, nothing).ways())
 
     def broken_off() -> None:
         raise KeyboardInterrupt

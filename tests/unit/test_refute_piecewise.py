@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from flint import arb, fmpq
 
-from aligncheck.refutation.elimination import on_integers, scaled, simple
-from aligncheck.refutation.irrationals import apply
+from aligncheck.refutation.elimination import on_integers, scaled
+from aligncheck.refutation.irrationals import apply, simple
 from aligncheck.refutation.piecewise import Calculus, Diverges, Piece, Piecewise, indicator, merged, shifted
 
 K = Calculus()
