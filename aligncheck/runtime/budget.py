@@ -13,11 +13,11 @@ from aligncheck.runtime.errors import BudgetError, MechanismError, ParameterErro
 from aligncheck.runtime.frames import pandas
 from aligncheck.runtime.losses import (
     Amount,
-    ApproximateLoss,
     ConcentratedLoss,
     Currency,
     Loss,
     PureLoss,
+    amount_of,
     concentrated_within,
     currency_of,
 )
@@ -292,13 +292,7 @@ class Reservation:
 
 def _loss(name: str, loss: Loss) -> Loss:
     """The same in exact numbers, none of which is negative."""
-    match loss:
-        case PureLoss(epsilon=epsilon):
-            return PureLoss(_amount(name, epsilon))
-        case ApproximateLoss(epsilon=epsilon, delta=delta):
-            return ApproximateLoss(_amount(name, epsilon), _amount(name, delta))
-        case ConcentratedLoss(rho=rho):
-            return ConcentratedLoss(_amount(name, rho))
+    return type(loss)(*(_amount(name, number) for number in amount_of(loss)))
 
 
 def _amount(name: str, value: RealLike) -> Fraction:

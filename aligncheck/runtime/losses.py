@@ -11,6 +11,7 @@ Simplifications, Extensions, and Lower Bounds*, TCC 2016-B, Definition 1.1). Pos
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -69,20 +70,12 @@ class Currency(Enum):
 
     def price(self, loss: Loss) -> Amount | None:
         """What a loss is in this currency; None where it has no price in it."""
-        match self:
-            case Currency.EPSILON:
-                return (loss.epsilon,) if isinstance(loss, PureLoss) else None
-            case Currency.EPSILON_DELTA:
-                match loss:
-                    case PureLoss(epsilon=epsilon):
-                        return epsilon, Fraction(0)
-                    case ApproximateLoss(epsilon=epsilon, delta=delta):
-                        return epsilon, delta
-                    case ConcentratedLoss():
-                        return None
-            case Currency.RHO:
-                rho = concentrated(loss)
-                return None if rho is None else (rho,)
+        if self is Currency.RHO:
+            rho = concentrated(loss)
+            return None if rho is None else (rho,)
+        if self is currency_of(loss):
+            return amount_of(loss)
+        return (loss.epsilon, Fraction(0)) if isinstance(loss, PureLoss) else None
 
     def written(self, amount: Sequence[object]) -> str:
         """As a spec claims it: `1/2`, `1/2 delta 1/1000`, `1/8 zcdp`."""
@@ -95,15 +88,22 @@ class Currency(Enum):
                 return f"{amount[0]} zcdp"
 
 
+KINDS: dict[Currency, type[Loss]] = {
+    Currency.EPSILON: PureLoss,
+    Currency.EPSILON_DELTA: ApproximateLoss,
+    Currency.RHO: ConcentratedLoss,
+}
+"""How losses are claimed in each currency."""
+
+
 def currency_of(loss: Loss) -> Currency:
     """The currency that a loss is claimed in."""
-    match loss:
-        case PureLoss():
-            return Currency.EPSILON
-        case ApproximateLoss():
-            return Currency.EPSILON_DELTA
-        case ConcentratedLoss():
-            return Currency.RHO
+    return next(currency for currency, kind in KINDS.items() if isinstance(loss, kind))
+
+
+def amount_of(loss: Loss) -> Amount:
+    """What it is in that currency."""
+    return tuple(getattr(loss, field.name) for field in dataclasses.fields(loss))
 
 
 def concentrated(loss: Loss) -> Fraction | None:

@@ -189,13 +189,9 @@ class Mechanism(metaclass=_Fixed):
             MechanismError: as for `remaining`.
         """
         most = Fraction(self._most())
-        match self.spec.currency:
-            case Currency.EPSILON:
-                return PureLoss(most)
-            case Currency.EPSILON_DELTA:
-                return ApproximateLoss(most, Fraction(self.bound_delta))
-            case Currency.RHO:
-                return ConcentratedLoss(most)
+        if self.spec.currency is Currency.EPSILON_DELTA:
+            return ApproximateLoss(most, Fraction(self.bound_delta))
+        return PureLoss(most) if self.spec.currency is Currency.EPSILON else ConcentratedLoss(most)
 
     def sensitivities(self) -> dict[str, Real]:
         """How far one answer may move, Δ, by the private input's name in the spec, in the unit of its

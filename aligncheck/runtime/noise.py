@@ -335,7 +335,10 @@ class FloatingNoise(OneByOne):
     def _rate(self, scale: Real, step: Real) -> float:
         if not step > 0:
             raise NumericError("the step of discrete noise must be positive")
-        return at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+        if not rate > 0:
+            raise NumericError("a noise scale is too large for a float")
+        return rate
 
     def _unit_exponential(self) -> float:
         """-ln(u) for u uniform on the multiples of 2^-53 in (0, 1]."""

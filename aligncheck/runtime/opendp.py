@@ -22,7 +22,7 @@ from typing import Any
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.runtime.errors import AnswersError, MechanismError, MissingOpenDPError, ParameterError
 from aligncheck.runtime.exact_noise import short_rate
-from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, of_group
+from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, amount_of, of_group
 from aligncheck.runtime.mechanism import FloatMechanism, Mechanism, QueryInfo
 
 _OWN = ("budget", "testing_seed")
@@ -155,16 +155,10 @@ def closeness(mechanism: Mechanism, whole: bool = False) -> Closeness:
 
 def privacy_loss(claim: Loss, steps: int | None) -> float | tuple[float, float]:
     """What a claim says over so many steps, as OpenDP writes it: the least floats that are not below."""
-    whole = None if steps is None else of_group(claim, steps)
-    match claim:
-        case PureLoss():
-            return math.inf if not isinstance(whole, PureLoss) else loss(whole.epsilon)
-        case ConcentratedLoss():
-            return math.inf if not isinstance(whole, ConcentratedLoss) else loss(whole.rho)
-        case ApproximateLoss():
-            if not isinstance(whole, ApproximateLoss):
-                return math.inf, 1.0
-            return loss(whole.epsilon), loss(whole.delta)
+    if steps is None:
+        return (math.inf, 1.0) if isinstance(claim, ApproximateLoss) else math.inf
+    first, *delta = map(loss, amount_of(of_group(claim, steps)))
+    return (first, delta[0]) if delta else first
 
 
 def loss(exact: Fraction) -> float:

@@ -15,14 +15,14 @@ import operator
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aligncheck.runtime import NumericError, Result
-from aligncheck.runtime.noise import Noise, OneByOne, chance
-from aligncheck.runtime.reals import at_least, at_most, ln
+from aligncheck.runtime.noise import FloatingNoise, Noise, OneByOne, chance
+from aligncheck.runtime.reals import at_least
 from aligncheck.runtime.refined import BySign
 from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.outputs import ABSENT, LONGEST, NUMBER, Outputs
@@ -183,74 +183,42 @@ class _Split:
             raise TooManyPaths("a number of another execution was kept")
 
 
-class _LaneNoise(OneByOne):
+class _LaneNoise(FloatingNoise):
     """The noise of one execution: standard exponential draws and signs of all runs, by their place in it."""
 
-    remark: str | None = "not private (many runs at once)"
-    begun = True
+    laplaces, exponentials = OneByOne.laplaces, OneByOne.exponentials
 
     def __init__(self, split: _Split, tape: _Tape) -> None:
+        self.remark = "not private (many runs at once)"
+        self.begun = True
         self._split = split
         self._tape = tape
         self._next = 0
 
-    def answer(self, value: Fraction | float, exact: bool = False) -> float:
-        return float(value)
-
-    def answers(self, values: Iterable[Fraction | float], exact: bool = False) -> list[float]:
-        return [float(value) for value in values]
-
-    def released(self, value: Any) -> Any:
-        return value
-
-    def inside(self) -> Self:
-        return self
-
-    def laplace(self, scale: Any) -> Lane:
+    def laplace(self, scale: Any) -> Any:
         magnitudes, signs = self._tape.draw(self._place(), self._split.runs)
         return Lane(np.where(signs, magnitudes, -magnitudes) * at_least(scale), self._split)
 
-    def exponential(self, scale: Any) -> Lane:
-        return Lane(self._unit() * at_least(scale), self._split)
-
-    def gumbel(self, scale: Any) -> Lane:
+    def gumbel(self, scale: Any) -> Any:
         return Lane(-np.log(self._positive_unit()) * at_least(scale), self._split)
 
-    def gaussian(self, scale: Any) -> Lane:
+    def gaussian(self, scale: Any) -> Any:
         # As FloatingNoise does, with an angle that is uniform as exp(-E) is for a unit exponential E.
         radius, angle = np.sqrt(2 * self._unit()), 2 * np.pi * np.exp(-self._unit())
         return Lane(radius * np.cos(angle) * at_least(scale), self._split)
 
-    def uniform(self, scale: Any) -> Lane:
+    def uniform(self, scale: Any) -> Any:
         return Lane(np.exp(-self._unit()) * at_least(scale), self._split)
 
-    def bernoulli(self, p: Any) -> Lane:
+    def bernoulli(self, p: Any) -> Any:
         return Lane((np.exp(-self._unit()) < _operand(chance(p), self._split)) * 1.0, self._split)
 
-    def bernoulli_of_log_odds(self, log_odds: Any) -> Lane:
+    def bernoulli_of_log_odds(self, log_odds: Any) -> Any:
         # As FloatingNoise does, with a uniform number as exp(-E) is for a unit exponential E.
         likely = 1 / (1 + np.exp(np.minimum(-_operand(log_odds, self._split), 700.0)))
         return Lane((np.exp(-self._unit()) < likely) * 1.0, self._split)
 
-    def geometric(self, p: Any) -> Lane:
-        if p == 1:
-            return Lane(np.zeros(len(self._split.runs)), self._split)
-        if not p < 1:
-            raise NumericError("a success probability must be at most 1")
-        return Lane(np.floor(self._unit() / -math.log1p(-at_most(p))), self._split)
-
-    def geometric_of_rate(self, rate: Any) -> Lane:
-        return self._failures(at_most(rate))
-
-    def discrete_exponential(self, scale: Any, step: Any) -> Lane:
-        return self._failures(self._rate(scale, step)) * float(step)
-
-    def discrete_laplace(self, scale: Any, step: Any) -> Lane:
-        rate = self._rate(scale, step)
-        difference = np.floor(self._unit() / rate) - np.floor(self._unit() / rate)
-        return Lane(difference * float(step), self._split)
-
-    def discrete_gaussian(self, scale: Any, step: Any) -> Lane:
+    def discrete_gaussian(self, scale: Any, step: Any) -> Any:
         # By inversion. Beyond nine deviations there is less than 1e-18.
         deviation = 1 / self._rate(scale, step)
         end = math.ceil(9 * deviation) + 1
@@ -271,13 +239,7 @@ class _LaneNoise(OneByOne):
             raise NumericError("no index is eligible")
         return indices[scores[0].places_of_greatest(scores, 1)[0]]
 
-    def weighted_choice(self, weights: Iterable[tuple[int, Any, Any]]) -> int:
-        return self.choice((index, log + ln(factor)) for index, factor, log in weights)
-
-    def logistic(self, scale: Any) -> Lane:
-        return self.logistic_at(0, scale)
-
-    def logistic_at(self, location: Any, scale: Any, low: Any = None) -> Lane:
+    def logistic_at(self, location: Any, scale: Any, low: Any = None) -> Any:
         exponential = self._positive_unit()
         log_odds = exponential + np.log(-np.expm1(-exponential))
         width = at_least(scale)
@@ -287,15 +249,12 @@ class _LaneNoise(OneByOne):
         shift = np.logaddexp(0.0, distance.values if isinstance(distance, Lane) else float(distance))
         return Lane(width * np.logaddexp(0.0, log_odds + shift), self._split).__add__(low)
 
-    def _rate(self, scale: Any, step: Any) -> float:
-        if not step > 0:
-            raise NumericError("the step of discrete noise must be positive")
-        rate = at_most(step / (Fraction(scale) if isinstance(scale, int) else scale))
+    def _unit_exponential(self) -> Any:
+        return Lane(self._unit(), self._split)
+
+    def _failures(self, rate: float) -> Any:
         if not rate > 0:
             raise NumericError("a noise scale is too large for a float")
-        return rate
-
-    def _failures(self, rate: float) -> Lane:
         return Lane(np.floor(self._unit() / rate), self._split)
 
     def _place(self) -> int:
@@ -359,7 +318,7 @@ def run_lanes(
         if executed * _FEWEST_RUNS_PER_PATH > runs + 64 * _FEWEST_RUNS_PER_PATH:
             raise TooManyPaths("too many paths")
         try:
-            result = execute(_LaneNoise(split, tape))  # type: ignore[arg-type]
+            result = execute(_LaneNoise(split, tape))
         except _Other:
             waiting += split.parts
             continue
