@@ -68,6 +68,9 @@ refused for the order of its draws on both routes; and such questions take long.
 WANTS_LINES = ("invariant", "terminates", "fresh")
 """Those of them at which a witness without the lines of others stops first, whatever else is the matter."""
 
+OF_D = ("terminates", "fresh")
+"""What is asked of the run on D alone: how far the other one is apart does not help."""
+
 Costs: TypeAlias = tuple[n.Expr | None, ...]
 """What each line costs, or nothing."""
 
@@ -126,24 +129,38 @@ class Proposals:
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
         counted = self._costs(*(both[::-1] if moves else both))
         base = replace(base, costs=next(counted))
-        start = base
+        start, further, refused = base, False, ""
         for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):
-            start = found.witness
-            said = yield self._promised(start)
-        if self.hopeless(True):
-            return
-        more = with_more(self.spec, start)
-        for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
-            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
-            said = yield self._promised(shown)
-            for other in with_selections(self.spec, shown):
-                said = yield self._promised(other)
-            if said.condition != "cost":
+            start, further = found.witness, not found.paid and not self.hopeless(False)
+            refused = yield from self._further(start) if further else self._alone(start)
+            if refused in OF_D:
+                break
+        if not further:
+            if self.hopeless(False):
                 return
+            refused = yield from self._further(start)
+        if refused != "cost" or self.hopeless(True):
+            return
         for costs in counted:
             other_way = replace(base, costs=costs)
             for found in found_lines(self.spec, other_way, self.effort, partial(self.hopeless, False)):
                 yield self._promised(found.witness)
+
+    def _alone(self, start: Witness) -> Generator[Witness, Rejected, str]:
+        """As it is; the condition at which it was refused."""
+        return (yield self._promised(start)).condition
+
+    def _further(self, start: Witness) -> Generator[Witness, Rejected, str]:
+        """The same with further lines."""
+        more, refused = with_more(self.spec, start), ""
+        for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
+            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
+            refused = (yield self._promised(shown)).condition
+            for other in with_selections(self.spec, shown):
+                refused = (yield self._promised(other)).condition
+            if refused != "cost":
+                break
+        return refused
 
     def _promised(self, witness: Witness) -> Witness:
         return with_promises(self.spec, witness, self.effort) if self.called else witness

@@ -44,7 +44,7 @@ def found_lines(
     spec: n.Mechanism, base: Witness, effort: Effort, hopeless: Callable[[], bool]
 ) -> Iterator[Found]:
     """`base` with the lines of its loops: first few, and more for those who ask for more, unless it is
-    `hopeless`. Raises TooManyPathsError.
+    `hopeless`; what seldom helps comes last. Raises TooManyPathsError.
     """
     stretches = Stretches(spec)
     every = [Candidates(spec, stretches, k) for k in range(len(stretches.loops))]
@@ -52,28 +52,27 @@ def found_lines(
     costs = [_bounds(c.costs()) for c in every]
     some = [lines[:SOME] for lines in costs]  # to evaluate a line takes longer than to decide about it
     found = _sifted(spec, base, first, some, effort)
-    if found.paid or not every or hopeless():
+    paid = found.paid
+    if paid or not every or hopeless():
         yield found
     if not every or hopeless():
         return
-    first = [(_again(w), same, []) for w, (_, same, _) in zip(found.witness.loops, first, strict=True)]
-    if some != costs and not found.paid:
-        found = _sifted(spec, base, first, costs, effort)
-        if found.paid:
-            yield found
     apart: list[Stages] = []
-    for c, (early, same, _) in zip(every, first, strict=True):
-        equal = set(found.witness.loops[c.k].invariants)
+    for c, loop, (_, same, _) in zip(every, found.witness.loops, first, strict=True):
+        equal = set(loop.invariants)
         c.variables = [x for x in c.variables if n.Compare("==", n.Name(x, True), n.Name(x)) not in equal]
-        apart.append((early, same, list(c.distances())))
+        apart.append((_again(loop), same, list(c.distances())))
     owed = [[*a, *_bounds(c.owed())] for a, c in zip(costs, every, strict=True)]
-    further = [costs] if any(lines for *_, lines in apart) else []
-    for more in (*further, *([owed] if owed != costs else [])):
+    differ, owing = any(lines for *_, lines in apart), owed != costs
+    for more in (*([costs] if differ and (paid or not owing) else []), *([owed] if owing else [])):
         other = _sifted(spec, base, apart, more, effort)
         found = other if other.paid >= found.paid else found
         if found.paid:
             break
-    yield found
+    if owing or differ or not paid:
+        yield found
+    if not paid and not owing and not differ and some != costs:
+        yield _sifted(spec, base, apart, costs, effort)
 
 
 def _again(loop: LoopWitness) -> list[Group]:

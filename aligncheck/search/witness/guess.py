@@ -152,8 +152,8 @@ def _counts(stmt: n.While, test: n.Expr) -> bool:
 
 def measures(stmt: n.While) -> list[n.Expr]:
     """What may fall in every round: `b - a` for a part `a < b` of what holds where a round goes on, and that
-    reads no draw of the round, first where each round sets one of its variables; 1 for a flag besides; and
-    the sum, if one or the other falls.
+    reads no draw of the round, first where each round sets one of its variables; then the sum of all, if one
+    or the other falls; 1 for a flag is one of them.
     """
     always = {s.name for s in stmt.body if isinstance(s, n.Assign)}
     parts = goes_on(stmt)
@@ -167,12 +167,13 @@ def measures(stmt: n.While) -> list[n.Expr]:
         if isinstance(part, n.Compare) and part.op == "!=":
             found += [n.Binary("-", part.right, part.left), n.Binary("-", part.left, part.right)]
     found.sort(key=lambda e: not walk.names_in(e) & always)
+    sure = sum(1 for e in found if walk.names_in(e) & always)
     for part in parts if found else ():
         if isinstance(part, n.Unary) and part.op == "not":
             found.append(n.Conditional(part.operand, ZERO, ONE))
         if isinstance(part, n.Name) or (isinstance(part, n.Compare) and part.op == "=="):
             found.append(counted(part))
-    return [*found, plus(found)] if len(found) > 1 else found
+    return [*found[:sure], plus(found), *found[sure:]] if len(found) > 1 else found
 
 
 _NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
