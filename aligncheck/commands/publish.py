@@ -99,14 +99,21 @@ def _refused(result: FileResult) -> bool:
 
 
 def _keep(path: str, targets: Targets) -> None:
-    """Refuses to write a document over a spec, before time is spent. Raises CommandError."""
+    """Refuses to write a document over a spec, through a link too, or over another one, before time is spent.
+    Raises CommandError.
+    """
+    written: dict[str, str] = {}
     for target in (targets.html, targets.latex, targets.markdown):
         if target is None:
             continue
-        if target.endswith(".dp") or os.path.realpath(target) == os.path.realpath(path):
+        real = os.path.realpath(target)
+        if target.endswith(".dp") or real.endswith(".dp") or real == os.path.realpath(path):
             raise CommandError(f"cannot write `{target}`: that is a spec")
         if os.path.isdir(target):
             raise CommandError(f"cannot write `{target}`: it is a folder")
+        if real in written and os.path.isfile(real) == os.path.exists(real):
+            raise CommandError(f"cannot write `{target}`: another document is written to `{written[real]}`")
+        written[real] = target
 
 
 def _write(sheet: Sheet, targets: Targets) -> None:

@@ -216,6 +216,16 @@ def test_commands_write_what_they_are_asked_for(tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out.count("VERIFIED") == 2
     with pytest.raises(CommandError, match="that is a spec"):
         publish(str(spec), html=str(spec), timeout=60)
+    (tmp_path / "link.html").symlink_to(spec)
+    other = tmp_path / "other.dp"
+    other.write_text(RIGHT, "utf-8")
+    (tmp_path / "link.tex").symlink_to(other)
+    for link in ("link.html", "link.tex"):
+        with pytest.raises(CommandError, match="that is a spec"):
+            publish(str(spec), latex=str(tmp_path / link), timeout=60)
+    with pytest.raises(CommandError, match="another document is written"):
+        publish(str(spec), html=str(page), latex=str(tmp_path / "." / "it.html"), timeout=60)
+    assert other.read_text("utf-8") == RIGHT
     spec.write_text("mechanism", "utf-8")
     assert publish(str(spec), html=str(page), timeout=60) == 2
     assert "VERIFIED" in page.read_text("utf-8"), "left as it was"
