@@ -174,13 +174,21 @@ def _verdict(mechanism: Mechanism, source: Source, options: Options) -> Verdict 
 
 
 def refuted_after(result: FileResult) -> Refutation | None:
-    """What a search finds where a proof failed, starting from what it failed for."""
+    """What a search finds where a proof failed, starting from what it failed for. The file is read again:
+    what is found of another text than the proof was tried of is not said.
+    """
     if not isinstance(result.verdict, AlignmentFails | Unknown):
         return None
     hint = hint_of(result.verdict)
     job = Job(result.path, {}, None, () if hint is None else (hint,), tried=True)
     with refuting([job], jobs=1) as work:
-        return next(work)
+        found = next(work)
+    if found.text and result.text and found.text != result.text:
+        from aligncheck.refutation.findings import Refutation, Unfinished
+
+        changed = Unfinished("the file was changed while it was checked: run the command again")
+        return Refutation(result.path, None, changed, found.seconds, result.text)
+    return found
 
 
 def hint_of(verdict: Verdict | None) -> Scenario | None:

@@ -13,6 +13,7 @@ import pytest
 
 from aligncheck.commands import CommandError
 from aligncheck.commands.publish import compare, publish
+from aligncheck.commands.refuting import refuted_after
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.layout import spelled_plainly
@@ -24,7 +25,7 @@ from aligncheck.publish.latex import latex_text
 from aligncheck.publish.markdown import markdown_text
 from aligncheck.publish.mathematics import algorithm, code, plain
 from aligncheck.publish.sheet import BarChart, Grid, Masthead, ProofStep, Sheet
-from aligncheck.refutation.findings import Refutation
+from aligncheck.refutation.findings import Refutation, Unfinished
 from aligncheck.refutation.refuter import Aim, refute
 from aligncheck.verdict import Error, FileResult, Verified, name_of
 
@@ -229,3 +230,15 @@ def test_commands_write_what_they_are_asked_for(tmp_path: Path, capsys: pytest.C
     spec.write_text("mechanism", "utf-8")
     assert publish(str(spec), html=str(page), timeout=60) == 2
     assert "VERIFIED" in page.read_text("utf-8"), "left as it was"
+
+
+def test_what_is_found_of_another_text_is_not_said_of_this_one(tmp_path: Path) -> None:
+    """Between a proof and a search the file may be changed; the document shows the text of the proof."""
+    spec = tmp_path / "noisy.dp"
+    open_, wrong = (RIGHT.replace("privacy eps", f"privacy {claim}") for claim in ("eps/4", "eps/8"))
+    spec.write_text(wrong, "utf-8")
+    verdict = verify_source(Source(str(spec), open_), Options(10, explain=False))
+    found = refuted_after(FileResult(str(spec), verdict, 0, open_))
+    assert found is not None
+    assert isinstance(found.outcome, Unfinished)
+    assert "changed" in found.outcome.message
