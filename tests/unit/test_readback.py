@@ -548,6 +548,14 @@ def test_what_is_called_computes_in_the_same_mode() -> None:
         program_runs(called + own, spec, form, RunMode.REFINED)
 
 
+def test_records_of_a_call_may_be_counted() -> None:
+    source = Source("s.dp", CALLING.replace("emit v(", "emit v(n = r.count(w), "))
+    spec = check(source, parse(source), lambda path: Source(path, CALLED))
+    for mode in RunMode:
+        form = form_of(spec, source, mode).mechanism
+        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+
+
 @pytest.mark.parametrize(("own", "called"), [("1/3", "1"), ("1", "1"), ("1", "2/3"), ("1", None)])
 def test_a_lattice_is_that_of_all_that_is_called(own: str, called: str | None) -> None:
     """What is called may have a coarser one of its own, or no private answers."""

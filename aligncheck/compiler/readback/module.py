@@ -276,8 +276,8 @@ _NAMES_OF_NUMBERS = {
 }
 _PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
 _OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
-_PASSING = frozenset({"_", "run"})
-"""What methods set of such words: a run, of which no other reads, and what nothing reads."""
+_PASSING = frozenset({"_", "record", "run"})
+"""Those of them that methods set: a run, each record that a call released, what nothing reads."""
 
 
 _IMPORTED_FROM: Mapping[str, frozenset[str]] = {
