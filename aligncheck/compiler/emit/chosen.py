@@ -13,11 +13,12 @@ location is negative in that case, whatever led to the choice. Of any other gap 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 from aligncheck.compiler.emit.gaps import follows_from, times_set
 from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.rewrite import with_other
 from aligncheck.language.syntax.walk import names_in, parts_of, statements_in, with_part, with_parts
 
 ONE, ZERO = nodes.Number(Fraction(1)), nodes.Number(Fraction(0))
@@ -154,10 +155,4 @@ def _all_but(gather: nodes.Gather) -> str | None:
 
 def _at(gather: nodes.Gather, name: str) -> nodes.Expr:
     """The value of a set at the index that a variable holds."""
-    return _with_name(gather.body, gather.index, name)
-
-
-def _with_name(expr: nodes.Expr, old: str, new: str) -> nodes.Expr:
-    if expr == nodes.Name(old):
-        return replace(expr, ident=new) if isinstance(expr, nodes.Name) else expr
-    return with_parts(expr, tuple(_with_name(part, old, new) for part in parts_of(expr)))
+    return with_other(gather.body, nodes.Name(gather.index), nodes.Name(name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from aligncheck.compiler.emit.vectorise import len_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import names_set, statements_in, subexpressions
@@ -138,7 +139,7 @@ def about(gather: nodes.Gather, base: str) -> Over | None:
                 if isinstance(read, nodes.Index) and read.base == base
             }
             if not reads:
-                return (base, 0) if _from_zero(low) and high == _length(base) else None
+                return (base, 0) if _from_zero(low) and high == len_of(base) else None
             distance = reads.pop() if len(reads) == 1 else None
             return None if distance is None else (base, distance)
 
@@ -232,7 +233,3 @@ def _distance(index: nodes.Expr, binder: str) -> int | None:
 
 def _from_zero(low: nodes.Expr) -> bool:
     return isinstance(low, nodes.Number) and low.value == 0
-
-
-def _length(base: str) -> nodes.Expr:
-    return nodes.Call("len", (nodes.Name(base),))

@@ -41,7 +41,7 @@ from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in
+from aligncheck.language.syntax.walk import claimed_in, expressions_in, names_in, names_set, statements_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.verdict import NAMES, Verified
 
@@ -70,34 +70,22 @@ _OWN = frozenset(
         "Never",
         "Sequence",
         "TypeAlias",
+        "budget",
+        "check",
         "dataclass",
         "field",
+        "gamma",
         "math",
         "noise",
         "release",
         "run",
-    }
-)
-_INHERITED = frozenset(
-    {
-        "bound",
-        "bound_delta",
-        "budget",
-        "callees",
-        "check",
-        "gamma",
-        "loss",
-        "mode",
-        "remaining",
         "self",
-        "sensitivities",
         "spec",
-        "spent",
         "stream",
         "testing_seed",
-        "with_noise",
     }
 )
+_INHERITED = frozenset(name for name in dir(runtime.LatticeMechanism) if not name.startswith("_"))
 _RESERVED = _RUNTIME | RUNTIME_FUNCTIONS | ARRAY_FUNCTIONS | _OWN | _INHERITED
 
 
@@ -392,13 +380,9 @@ class _ModuleWriter:
     @property
     def _most(self) -> nodes.Expr:
         """The most that an output costs, in ε or ρ."""
-        match self.mechanism.claim:
-            case nodes.Pure(epsilon=epsilon, most=most):
-                return epsilon if most is None else most
-            case nodes.Approximate(epsilon=epsilon):
-                return epsilon
-            case nodes.Concentrated(rho=rho):
-                return rho
+        claim = self.mechanism.claim
+        most = claim.most if isinstance(claim, nodes.Pure) else None
+        return most or claimed_in(claim)[0]
 
     def _call(self) -> Iterator[str]:
         self.used.add("Result")

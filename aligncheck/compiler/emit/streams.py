@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aligncheck.compiler.emit.positions import RecordCounts
 from aligncheck.compiler.emit.program import loop_locals, names_read
-from aligncheck.compiler.emit.vectorise import lists_of
+from aligncheck.compiler.emit.vectorise import len_of, lists_of
 from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes, walk
 
@@ -171,5 +171,4 @@ def _read_elsewhere(mechanism: nodes.Mechanism, name: str, loop: nodes.For) -> b
 
 
 def _sized(where: nodes.Expr | None, name: str) -> bool:
-    length = nodes.Call("len", (nodes.Name(name),))
-    return where is not None and length in walk.subexpressions(where)
+    return where is not None and len_of(name) in walk.subexpressions(where)

@@ -45,9 +45,9 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
     for item in mechanism.inputs:
         match item:
             case nodes.PublicVector(name=name):
-                inputs[name] = _len(name)
+                inputs[name] = len_of(name)
             case nodes.Queries(names=names, vector=True):
-                inputs.update({name: _len(name) for name in names})
+                inputs.update({name: len_of(name) for name in names})
                 answers.update(names)
             case nodes.Parameter() | nodes.Queries():
                 pass
@@ -73,7 +73,7 @@ def length_of(over: nodes.Indices | nodes.OverQueries | nodes.OverRange) -> node
     """How many indices there are where they count from 0; else None."""
     match over:
         case nodes.Indices(base=base) | nodes.OverQueries(base=base):
-            return _len(base)
+            return len_of(base)
         case nodes.OverRange(low=nodes.Number(value=value), high=high) if value == 0:
             return high
         case _:
@@ -239,5 +239,6 @@ def _has_value(expr: nodes.Expr) -> bool:
             return True
 
 
-def _len(name: str) -> nodes.Expr:
+def len_of(name: str) -> nodes.Expr:
+    """How many entries a list has."""
     return nodes.Call("len", (nodes.Name(name),))
