@@ -111,14 +111,15 @@ def called_pair(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) ->
     others = dict(on_d_prime.given)
     public = tuple((name, value) for name, value in on_d.given if name not in private)
     for name, value in public:
-        if not _same_input(value, others[name]):
-            text = f"`{name}` is {_input_text(value)} on D, {_input_text(others[name])} on D'"
+        if not same_input(value, others[name]):
+            text = f"`{name}` is {value_text(value)} on D, {value_text(others[name])} on D'"
             raise ScenarioError([f"`{on_d.mechanism}` is called where {text}"])
     data = tuple((name, value) for name, value in on_d.given if name in private)
     return Scenario(public, data, tuple((name, others[name]) for name, _ in data))
 
 
-def _same_input(one: Input, other: Input) -> bool:
+def same_input(one: Input, other: Input) -> bool:
+    """Whether two inputs are equal."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return len(one) == len(other) and all(map(exact.same, one, other))
     return not isinstance(one, tuple) and not isinstance(other, tuple) and exact.same(one, other)
@@ -133,10 +134,6 @@ def _not_covered(on_d: Invoked, on_d_prime: CallSite, callee: nodes.Mechanism) -
     if not reasons:
         return None
     return f"`{on_d.mechanism}` is called with what its proof does not cover: {reasons[0]}"
-
-
-def _input_text(value: Input) -> str:
-    return f"[{', '.join(map(value_text, value))}]" if isinstance(value, tuple) else value_text(value)
 
 
 # --- what names mean --------------------------------------------------------------------------------------

@@ -490,11 +490,11 @@ def _call(expr: nodes.Call, scope: RunScope) -> Value:
 def _apply(function: str, values: list[Number]) -> Number:
     match function, values:
         case "min", _:
-            return _extreme(values, -1)
+            return min(values, key=_ORDER)
         case "max", _:
-            return _extreme(values, 1)
+            return max(values, key=_ORDER)
         case "clip", [x, low, high]:
-            return _extreme([_extreme([x, low], 1), high], -1)
+            return min(max(x, low, key=_ORDER), high, key=_ORDER)
         case _:
             (value,) = values
             return _FUNCTIONS[function](value)
@@ -510,19 +510,14 @@ _FUNCTIONS: dict[str, Callable[[Number], Number]] = {
 }
 
 
-def _extreme(values: list[Number], direction: int) -> Number:
-    best = values[0]
-    for value in values[1:]:
-        if exact.compare(value, best) == direction:
-            best = value
-    return best
+_ORDER = cmp_to_key(exact.compare)
 
 
 def _gathered(expr: nodes.Gather, scope: RunScope) -> Number:
     """The greatest or least value over a set, the least index at which it is taken, or a sum over it."""
     if expr.function in nodes.SELECTING:
         undefined(expr, f"`{expr.function}` gives a list of indices, not one value")
-    found = _at_each_index(expr, scope)
+    found = at_each_index(expr, scope)
     if expr.function == "sum":
         return exact.total(value for _, value in found)
     if not found:
@@ -550,22 +545,18 @@ def _top(expr: nodes.Gather, scope: RunScope) -> Selected:
     wanted = integer_of(expr.count, scope, f"the number of indices that {function} selects")
     if wanted < 0:
         undefined(expr, f"{function} is asked for {wanted} indices")
-    found = _at_each_index(expr, scope)
+    found = at_each_index(expr, scope)
     if expr.function == "top" and len(found) < wanted:
         undefined(expr, f"{function} is asked for {wanted} indices, and there are only {len(found)}")
     # The sort is stable: of equal values the lower index stays first.
-    ranked = sorted(found, key=cmp_to_key(_greater_first))
+    ranked = sorted(found, key=lambda pair: _ORDER(pair[1]), reverse=True)
     near = pairwise(ranked[: wanted + 1])
     scope.tally.tied |= any(exact.compare(one, other) == 0 for (_, one), (_, other) in near)
     return tuple(index for index, _ in ranked[:wanted])
 
 
-def _greater_first(one: tuple[int, Number], other: tuple[int, Number]) -> int:
-    return exact.compare(other[1], one[1])
-
-
-def _at_each_index(expr: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
-    """The numbers that the body gives, in the order of the indices."""
+def at_each_index(expr: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
+    """The values over a set, by rising index; each index counts as a step. Raises `Stopped`."""
     return _over_set(expr, scope, number_of)
 
 
@@ -588,11 +579,6 @@ def _over_set(
         scope.bound = outside
     del scope.leaves[leaves:], scope.compared[compared:]
     return found
-
-
-def at_each_index(expr: nodes.Gather, scope: RunScope) -> list[tuple[int, Number]]:
-    """The values over a set, by rising index; each index counts as a step. Raises `Stopped`."""
-    return _at_each_index(expr, scope)
 
 
 def _indices(over: nodes.Indices | nodes.OverRange, scope: RunScope) -> range:
@@ -1060,12 +1046,12 @@ def variable_text(key: NoiseKey) -> str:
     return name if index is None else f"{name}[{index}]"
 
 
-def value_text(value: State) -> str:
-    """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`; indices as `[2, 0]`."""
+def value_text(value: State | Input | int) -> str:
+    """The value as the language writes it: `1/2`, `true`, `16*sqrt(2)`; lists as `[2, 0]`."""
     if isinstance(value, Returned):
         return f"{len(value.records)} records"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(str, value))}]"
+        return f"[{', '.join(map(value_text, value))}]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

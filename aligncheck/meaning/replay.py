@@ -22,7 +22,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import renews, rounds_of, shifts_in, statements_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning import exact, interpreter
-from aligncheck.meaning.alignment import Alignment, BrokenCondition, run_on_d
+from aligncheck.meaning.alignment import Alignment, BrokenCondition, run_on_d, same_input
 from aligncheck.meaning.exact import ZERO, Number, Undecided, Value
 from aligncheck.meaning.scenario import Scenario
 
@@ -229,9 +229,7 @@ def _with_costs(
 
 def _given_alike(left: interpreter.Invoked, right: interpreter.Invoked) -> bool:
     """Whether a call gets the same in both runs: then what it releases has one distribution, and is free."""
-    pairs = [(a, b) for (_, a), (_, b) in zip(left.given, right.given, strict=True)]
-    lists = [(a if isinstance(a, tuple) else (a,), b if isinstance(b, tuple) else (b,)) for a, b in pairs]
-    return all(len(a) == len(b) and all(map(exact.same, a, b)) for a, b in lists)
+    return all(same_input(one, other) for (_, one), (_, other) in zip(left.given, right.given, strict=True))
 
 
 def _parting(steps: tuple[PairedStep, ...]) -> int | None:
@@ -453,8 +451,3 @@ def aligned(replayed: Replay) -> tuple[tuple[interpreter.NoiseKey, Number], ...]
     if not isinstance(replayed.run_d_prime.ended, interpreter.Finished):
         raise Undecided("the run on D' does not come to its end")
     return tuple((draw.key, draw.value) for draw in replayed.run_d_prime.draws)
-
-
-def image(mechanism: nodes.Mechanism, scenario: Scenario) -> tuple[tuple[interpreter.NoiseKey, Number], ...]:
-    """The noise to which the alignment takes the noise of `scenario`; raises as `replay` does."""
-    return aligned(replay(mechanism, scenario))

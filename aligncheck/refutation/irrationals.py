@@ -38,7 +38,7 @@ class Atom:
         """An enclosure at the working precision."""
         found = self._balls.get(ctx.prec)
         if found is None:
-            found = self._balls[ctx.prec] = enclosed(self.expr)
+            found = self._balls[ctx.prec] = exact._ball(self.expr)
         return found
 
 
@@ -47,11 +47,6 @@ class Dependent(Exception):  # noqa: N818 - it is an answer
 
 
 _ATOMS: dict[Any, Atom] = {}
-
-
-def enclosed(expr: Any) -> Any:
-    """A ball around a closed SymPy expression that `exact` builds, at the working precision."""
-    return exact._ball(expr)
 
 
 def atom_of(expr: Any) -> Atom:

@@ -15,7 +15,7 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.language.syntax.parse import parse
 from aligncheck.meaning import interpreter
 from aligncheck.meaning.exact import Number, Undecided, Value
-from aligncheck.meaning.replay import Replay, draw_count, image, replay, same_output
+from aligncheck.meaning.replay import Replay, aligned, draw_count, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 
 F = Fraction
@@ -441,9 +441,9 @@ def test_aligned_values_of_other_draws_can_be_used_along_an_order() -> None:
     """
     noise: dict[interpreter.NoiseKey, object] = {("a", None): 5}
     done = replay(spec(text), pair({}, {"q": 0}, {"q": 0}, noise))
-    assert dict(image(spec(text), done.scenario)) == {("a", None): 6, ("b", None): -4}
+    assert dict(aligned(replay(spec(text), done.scenario))) == {("a", None): 6, ("b", None): -4}
     later = spec(text.replace("a += 1", "a += b' + b").replace("b += a' - 2*a", "b += a - 1"))
-    assert dict(image(later, done.scenario)) == {("a", None): 9, ("b", None): 4}
+    assert dict(aligned(replay(later, done.scenario))) == {("a", None): 9, ("b", None): 4}
 
 
 @pytest.mark.parametrize(("a", "b"), [("b'", "a'"), ("a'", "1"), ("b'", "a' - 2*a")])
@@ -469,7 +469,7 @@ def test_a_draw_that_needs_its_own_aligned_value_has_none(a: str, b: str) -> Non
     assert plain[violation.span.start : violation.span.end] == f"a += {a}"
     assert done.run_d_prime.steps == ()
     with pytest.raises(Undecided):
-        image(spec(text), done.scenario)
+        aligned(replay(spec(text), done.scenario))
 
 
 def test_two_noise_vectors_with_one_image() -> None:
@@ -487,7 +487,9 @@ def test_two_noise_vectors_with_one_image() -> None:
           eta += 2*abs(eta)
         """
     )
-    images = {image(mechanism, pair({}, {"q": 0}, {"q": 0}, {("eta", None): value})) for value in (1, -3)}
+    images = {
+        aligned(replay(mechanism, pair({}, {"q": 0}, {"q": 0}, {("eta", None): value}))) for value in (1, -3)
+    }
     assert images == {((("eta", None), F(3)),)}
 
 
