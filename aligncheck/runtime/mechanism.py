@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self
 
@@ -31,6 +32,7 @@ from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Currenc
 from aligncheck.runtime.noise import FloatingNoise, Noise
 from aligncheck.runtime.parameters import RealLike, real, shown
 from aligncheck.runtime.reals import Real
+from aligncheck.runtime.refined import common_step
 from aligncheck.runtime.result import R, Release, Result
 
 _RUN = "_only_run"
@@ -448,7 +450,8 @@ def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]
     """
     values = {text: unit if isinstance(unit, Sequence) else (unit,) for text, unit in units.items()}
     if gamma is None:
-        common = _common([Fraction(value) for each in values.values() for value in each])
+        every = (Fraction(value) for each in values.values() for value in each)
+        common = reduce(common_step, every, Fraction(0)) or Fraction(1)
         return common / math.ceil(FINEST * common)
     step = real("gamma", gamma)
     if step <= 0:
@@ -458,11 +461,3 @@ def resolution(gamma: RealLike | None, units: Mapping[str, Real | Sequence[Real]
             if (Fraction(value) / step).denominator != 1:
                 raise ParameterError("gamma", f"must divide `{text}` = {shown(value)}, but is {shown(step)}")
     return step
-
-
-def _common(values: Sequence[Fraction]) -> Fraction:
-    """The greatest number of which all are multiples; 1 where none says anything."""
-    divisor = Fraction(
-        math.gcd(*(value.numerator for value in values)), math.lcm(*(value.denominator for value in values))
-    )
-    return divisor or Fraction(1)

@@ -105,50 +105,23 @@ class Noise(Protocol):
     def logistic_at(self, location: Real, scale: Real, low: Real | None = None) -> Real:
         """The density of `logistic` with z = (x - location)/scale, given that x > `low`."""
 
-    def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `laplace`, in order; none where `count` is negative."""
+    # Each of these makes `count` draws of what it is named after, in order; none where that is negative.
 
-    def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `exponential`, in order."""
-
-    def cauchys(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `cauchy`, in order."""
-
-    def gaussians(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `gaussian`, in order."""
-
-    def gumbels(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `gumbel`, in order."""
-
-    def logistics(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `logistic`, in order."""
-
-    def staircases(self, eps: Real, width: Real, gamma: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `staircase`, in order."""
-
-    def uniforms(self, scale: Real, count: int) -> Sequence[Real]:
-        """`count` draws of `uniform`, in order."""
-
-    def bernoullis(self, p: Real, count: int) -> list[int]:
-        """`count` draws of `bernoulli`, in order."""
-
-    def bernoullis_of_log_odds(self, log_odds: Real, count: int) -> list[int]:
-        """`count` draws of `bernoulli_of_log_odds`, in order."""
-
-    def geometrics(self, p: Real, count: int) -> list[int]:
-        """`count` draws of `geometric`, in order."""
-
-    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]:
-        """`count` draws of `geometric_of_rate`, in order."""
-
-    def discrete_exponentials(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
-        """`count` draws of `discrete_exponential`, in order."""
-
-    def discrete_laplaces(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
-        """`count` draws of `discrete_laplace`, in order."""
-
-    def discrete_gaussians(self, scale: Real, step: Step, count: int) -> Sequence[Step]:
-        """`count` draws of `discrete_gaussian`, in order."""
+    def laplaces(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def exponentials(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def cauchys(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def gaussians(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def gumbels(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def logistics(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def staircases(self, eps: Real, width: Real, gamma: Real, count: int) -> Sequence[Real]: ...
+    def uniforms(self, scale: Real, count: int) -> Sequence[Real]: ...
+    def bernoullis(self, p: Real, count: int) -> list[int]: ...
+    def bernoullis_of_log_odds(self, log_odds: Real, count: int) -> list[int]: ...
+    def geometrics(self, p: Real, count: int) -> list[int]: ...
+    def geometrics_of_rate(self, rate: Real, count: int) -> list[int]: ...
+    def discrete_exponentials(self, scale: Real, step: Step, count: int) -> Sequence[Step]: ...
+    def discrete_laplaces(self, scale: Real, step: Step, count: int) -> Sequence[Step]: ...
+    def discrete_gaussians(self, scale: Real, step: Step, count: int) -> Sequence[Step]: ...
 
 
 def several(one: str) -> Any:
