@@ -910,39 +910,16 @@ class _Class:
     @staticmethod
     def _binding(node: ast.stmt) -> str | None:
         """`name = self.name`, or with its type; `name = noise.given(self.name)`."""
-        holes = match("_A = self._A", node) or match("_A: Real = self._A", node)
-        if (rounded := match("_A = noise.given(self._B)", node)) is not None:
-            keyword = str(rounded["B"])
-            return keyword if ast.unparse(rounded["A"]) == keyword else None
-        target = getattr(node, "target", None) or getattr(node, "targets", [None])[0]
-        value = getattr(node, "value", None)
-        if (
-            isinstance(target, ast.Name)
-            and isinstance(value, ast.Attribute)
-            and match("self._X", value) is not None
-        ):
-            typed = getattr(node, "annotation", None)
-            return (
-                target.id
-                if target.id == value.attr and (typed is None or match("Real", typed)) is not None
-                else None
-            )
-        return None if holes is None else str(holes["A"])
+        patterns = "_A = self._B", "_A: Real = self._B", "_A = noise.given(self._B)"
+        holes = next((found for each in patterns if (found := match(each, node)) is not None), None)
+        return None if holes is None or ast.unparse(holes["A"]) != holes["B"] else str(holes["B"])
 
     def _tree(self, body: tuple[nodes.Stmt, ...]) -> nodes.Mechanism:
         inputs: list[nodes.Input] = []
-        if self.on_lattice and isinstance(self.step, nodes.Name):
-            inputs.append(
-                nodes.Parameter(
-                    STEP, Sort.REAL, nodes.Compare(">", nodes.Name(STEP), nodes.Number(Fraction(0)))
-                )
-            )
-        elif self.on_lattice:
-            inputs.append(
-                nodes.Parameter(
-                    STEP, Sort.INT, nodes.Compare(">=", nodes.Name(STEP), nodes.Number(Fraction(1)))
-                )
-            )
+        if self.on_lattice:
+            sort, op, low = (Sort.REAL, ">", 0) if isinstance(self.step, nodes.Name) else (Sort.INT, ">=", 1)
+            where = nodes.Compare(op, nodes.Name(STEP), nodes.Number(Fraction(low)))
+            inputs.append(nodes.Parameter(STEP, sort, where))
         for name, _, sort, vector, _ in self.parameters:
             kind = nodes.PublicVector if vector else nodes.Parameter
             inputs.append(kind(name, Sort.INT if name in self.counted else sort, self._where(name)))
