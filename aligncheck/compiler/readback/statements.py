@@ -210,7 +210,7 @@ class Statements:
             more = 1 if method == "choice" else 2
             weights = self.scope.generator("Choose", args[0], at, first=more)
             if more == 1:
-                weights = _with_body(weights, nodes.Call("exp", (weights.body,), span=at))
+                weights = replace(weights, body=nodes.Call("exp", (weights.body,), span=at))
             return nodes.Choose(name, weights, span=at)
         if method == "logistic_at" and len(args) in (2, 3):
             location, scale, *low = map(self.scope.read, args)
@@ -470,12 +470,6 @@ class Statements:
         if isinstance(node, ast.Name) and self.scope.known(node) in self.scope.counted:
             raise refuse(node, "a number of steps is passed on")
         return self.scope.read(node)
-
-
-def _with_body(gather: nodes.Gather, body: Expr) -> nodes.Gather:
-    return nodes.Gather(
-        gather.function, gather.count, body, gather.index, gather.over, gather.where, span=gather.span
-    )
 
 
 def said_of_ranks(node: ast.AST) -> ast.Lambda | None:
