@@ -16,12 +16,11 @@ from aligncheck.execute.settings import check_names, needed, value_of
 from aligncheck.execute.table import CsvTable, read_table
 from aligncheck.runtime import (
     ArgumentError,
-    Currency,
     Labelled,
     Mechanism,
     MechanismError,
     QueryInfo,
-    Real,
+    Result,
     Spec,
     UnsafeFloatWarning,
     row_of,
@@ -50,47 +49,25 @@ class CompletedRun:
     """What a run released and spent.
 
     Attributes:
-        mechanism: the mechanism's name.
+        spec: what the mechanism says of itself: its name, its claim, …
+        result: what the run gave back.
         parameters: each public input with its value; lists are tuples.
         defaults: those of them that were not set.
         columns: each private input that was read from the data, with its column.
         answers: how many answers each list of queries held (public).
         records: the output.
-        claim: the privacy claim as the spec writes it, `eps`.
-        spent: its value in this run.
-        mode: how the run computed: `lattice`, `refined`, or `float`, which no proof covers.
-        gamma: the step of the lattice; None in floating point.
-        private: False where the noise was seeded.
-        notes: what a reader must know: the floating-point build, seeded noise.
         decided: whether the proof was decided in this run, and that what ran follows from it. A compiled
             module that was not checked is only known to be free of accidents.
-        bound: the most that any output costs, as the spec writes it and its value; None where the claim
-            does not depend on the output.
-        currency: what the claim is in: ε, ε beside a δ, or ρ.
-        delta: this δ, as the spec writes it and its value.
     """
 
-    mechanism: str
+    spec: Spec
+    result: Result[Any]
     parameters: tuple[tuple[str, Any], ...]
     columns: tuple[tuple[str, str], ...]
     answers: tuple[tuple[str, int], ...]
     records: tuple[NamedRecord, ...]
-    claim: str
-    spent: Real
-    mode: str
-    gamma: Fraction | None
-    private: bool
-    notes: tuple[str, ...]
     decided: bool
-    bound: tuple[str, Real] | None = None
-    currency: Currency = Currency.EPSILON
-    delta: tuple[str, Real] | None = None
     defaults: tuple[str, ...] = ()
-
-    @property
-    def labels(self) -> tuple[str | None, ...]:
-        """The records' labels, in order."""
-        return tuple(record.label for record in self.records)
 
 
 def run_file(
@@ -188,7 +165,8 @@ def _execution(
     except (ArithmeticError, LookupError, MechanismError) as error:
         raise RunError(f"the run stopped: {error}", "nothing was released") from None
     return CompletedRun(
-        mechanism=spec.name,
+        spec=spec,
+        result=result,
         parameters=tuple((p.name, getattr(mechanism, p.keyword)) for p in spec.parameters),
         columns=tuple(columns.items()),
         answers=tuple((q.name, _count(given[q.name])) for q in spec.queries if q.vector),
@@ -201,16 +179,7 @@ def _execution(
             )
             for record, label, choice in zip(result.records, result.labels, result.choices, strict=True)
         ),
-        claim=spec.claim,
-        spent=result.spent,
-        currency=result.currency,
-        delta=None if spec.delta is None else (spec.delta, result.delta),
-        mode=result.mode,
-        gamma=result.gamma,
-        private=result.private,
-        notes=result.notes,
         decided=decided,
-        bound=None if spec.bound is None else (spec.bound, result.bound),
     )
 
 

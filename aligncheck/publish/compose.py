@@ -203,7 +203,7 @@ def _proof(source: Source, verified: Verified) -> Iterator[s.Block]:
     if invariants := invariants_of(verified):
         yield s.SectionHead("Invariants that the proof uses")
         yield s.Grid("", ("loop", "holds at each head"), tuple(_parted(line) for line in invariants))
-    yield s.Paragraph(f"{terminal.WHAT_IT_SAYS[0].upper()}{terminal.WHAT_IT_SAYS[1:]}.", "note")
+    yield s.Paragraph(f"{s.begun(terminal.WHAT_IT_SAYS)}.", "note")
 
 
 def _parted(line: str) -> tuple[str, str]:
@@ -278,7 +278,7 @@ def _code(text: str) -> str:
 
 def _failure(source: Source, fails: AlignmentFails) -> Iterator[s.Block]:
     yield s.SectionHead(f"What fails: {fails.condition.id}")
-    yield s.Paragraph(f"{fails.message[0].upper()}{fails.message[1:]}.", "wrong")
+    yield s.Paragraph(f"{s.begun(fails.message)}.", "wrong")
     facts = list(terminal.to_prove(fails.conditions, fails.condition, Status.FAILED))
     if fails.counterexample is not None:
         facts += terminal.model_facts(fails.counterexample, fails.condition)
@@ -289,9 +289,7 @@ def _failure(source: Source, fails: AlignmentFails) -> Iterator[s.Block]:
     if fails.counterexample is not None:
         yield from _runs(source, fails)
     yield from _help(fails.advice or (() if fails.help is None else (fails.help,)))
-    yield from (
-        s.Paragraph(f"{text[0].upper()}{text[1:]}.", "note") for text in terminal.about_failure(fails)
-    )
+    yield from (s.Paragraph(f"{s.begun(text)}.", "note") for text in terminal.about_failure(fails))
     yield from _statuses(fails.conditions)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
@@ -17,7 +16,6 @@ from aligncheck.report.listing import coloured, noise_of, shifts_by_line
 if TYPE_CHECKING:
     from rich.text import Text
 
-_CODE = re.compile(r"`([^`\n]+)`")
 _CLASSES = {
     "dim italic": "comment",
     "yellow": "string",
@@ -64,8 +62,7 @@ def text(plain: str) -> str:
 
 def prose(sentence: str) -> str:
     """A sentence; what stands between backticks becomes code."""
-    parts = _CODE.split(printable(sentence.replace("\n", " ")))
-    return "".join(f"<code>{escape(p)}</code>" if at % 2 else escape(p) for at, p in enumerate(parts))
+    return s.written(sentence, escape, lambda part: f"<code>{escape(part)}</code>")
 
 
 def _block(block: s.Block, *, anchors: bool) -> str:
@@ -89,8 +86,8 @@ def _block(block: s.Block, *, anchors: bool) -> str:
             return _listing(block, anchors)
         case s.Theorem(claim=claim, neighbours=neighbours):
             said = "".join(f"<p>{prose(sentence)}</p>" for sentence in neighbours)
-            first = claim[0].upper() + claim[1:]
-            return f'<div class="theorem"><p><strong>Theorem.</strong> {prose(first)}</p>{said}</div>'
+            first = prose(s.begun(claim))
+            return f'<div class="theorem"><p><strong>Theorem.</strong> {first}</p>{said}</div>'
         case s.ProofStep():
             return _step(block, anchors)
         case s.BarChart():
@@ -207,8 +204,7 @@ def _step(step: s.ProofStep, anchors: bool) -> str:
     items = "".join(
         f"<li>{_place(line, anchors)}{prose(said)}{_how(how)}</li>" for line, said, how in step.decisions
     )
-    first = step.says[0].upper() + step.says[1:]
-    return f'<div class="step">{head}<p>{prose(first)}.</p><ul>{items}</ul></div>'
+    return f'<div class="step">{head}<p>{prose(s.begun(step.says))}.</p><ul>{items}</ul></div>'
 
 
 def _how(how: str) -> str:

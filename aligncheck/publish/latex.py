@@ -12,7 +12,6 @@ from aligncheck.publish import sheet as s
 from aligncheck.publish.mathematics import algorithm, code, drawn, math, name, plain
 from aligncheck.report.lines import expanded
 
-_CODE = re.compile(r"`([^`\n]+)`")
 _PREAMBLE = r"""\documentclass[11pt]{article}
 \usepackage[T1]{fontenc}
 \usepackage[a4paper,margin=26mm]{geometry}
@@ -38,8 +37,7 @@ def _blocks(blocks: Iterable[s.Block]) -> Iterator[str]:
 
 
 def _prose(sentence: str) -> str:
-    parts = _CODE.split(printable(sentence.replace("\n", " ")))
-    return "".join(code(part) if at % 2 else plain(part) for at, part in enumerate(parts))
+    return s.written(sentence, plain, code)
 
 
 def _block(block: s.Block) -> Iterator[str]:
@@ -63,8 +61,8 @@ def _block(block: s.Block) -> Iterator[str]:
         case s.Listing():
             yield from _listing(block)
         case s.Theorem(claim=claim, neighbours=neighbours):
-            first = claim[0].upper() + claim[1:]
-            yield f"\\begin{{theorem}}{_prose(first)} {' '.join(map(_prose, neighbours))}\\end{{theorem}}"
+            said = " ".join(map(_prose, (s.begun(claim), *neighbours)))
+            yield f"\\begin{{theorem}}{said}\\end{{theorem}}"
         case s.ProofStep():
             yield from _step(block)
         case s.BarChart():
@@ -78,8 +76,7 @@ def _block(block: s.Block) -> Iterator[str]:
 def _step(step: s.ProofStep) -> Iterator[str]:
     """What was decided, sentences that are the same once with all their lines."""
     item = f" (condition {step.lemma})" if step.lemma else ""
-    first = step.says[0].upper() + step.says[1:]
-    yield f"\\paragraph{{{plain(step.condition)}{item}.}} {_prose(first)}."
+    yield f"\\paragraph{{{plain(step.condition)}{item}.}} {_prose(s.begun(step.says))}."
     said: list[str] = []
     by_sentence = sorted(step.decisions, key=lambda one: [d[1] for d in step.decisions].index(one[1]))
     for sentence, group in groupby(by_sentence, key=lambda one: one[1]):

@@ -10,7 +10,6 @@ from aligncheck.publish import sheet as s
 from aligncheck.report.lines import expanded
 from aligncheck.report.listing import shifts_by_line
 
-_CODE = re.compile(r"(`[^`\n]+`)")
 _MARKUP = re.compile(r"([\\*_<>\[\]|#~])")
 
 
@@ -26,8 +25,7 @@ def _blocks(blocks: Iterable[s.Block]) -> Iterator[str]:
 
 def _prose(sentence: str) -> str:
     """A sentence in which only code is markup."""
-    parts = _CODE.split(printable(sentence.replace("\n", " ")))
-    return "".join(part if at % 2 else _MARKUP.sub(r"\\\1", part) for at, part in enumerate(parts))
+    return s.written(sentence, lambda part: _MARKUP.sub(r"\\\1", part), "`{}`".format)
 
 
 def _code(cell: str) -> str:
@@ -53,10 +51,10 @@ def _block(block: s.Block) -> Iterator[str]:
         case s.Listing():
             yield _listing(block)
         case s.Theorem(claim=claim, neighbours=neighbours):
-            yield f"**Theorem.** {_prose(claim[0].upper() + claim[1:])} {' '.join(map(_prose, neighbours))}"
+            yield f"**Theorem.** {_prose(s.begun(claim))} {' '.join(map(_prose, neighbours))}"
         case s.ProofStep(condition=condition, lemma=lemma, says=says, status=status, decisions=decisions):
             item = f" (condition {lemma})" if lemma else ""
-            yield f"**{condition}**{item}: {status}. {_prose(says[0].upper() + says[1:])}."
+            yield f"**{condition}**{item}: {status}. {_prose(s.begun(says))}."
             yield "\n".join(
                 f"- Line {line}: {_prose(text)}{f' ({how})' if how else ''}" for line, text, how in decisions
             )

@@ -5,14 +5,29 @@ A `Prose` is a sentence in which `code` stands between backticks; nothing in it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.nodes import Mechanism
 
 Prose: TypeAlias = str
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def written(sentence: Prose, plain: Callable[[str], str], code: Callable[[str], str]) -> str:
+    """A sentence by how text and code are written."""
+    parts = _CODE.split(printable(sentence.replace("\n", " ")))
+    return "".join(code(part) if at % 2 else plain(part) for at, part in enumerate(parts))
+
+
+def begun(sentence: Prose) -> Prose:
+    """What begins a sentence, with a capital letter."""
+    return sentence[0].upper() + sentence[1:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,15 +47,16 @@ def render_execution(execution: CompletedRun) -> RenderableType:
         *map(Text, _spent(execution)),
         *map(Text, _computed(execution)),
         Text(_checked(execution)),
-        *(Text(f"note: {note}") for note in execution.notes),
+        *(Text(f"note: {note}") for note in execution.result.notes),
     )
 
 
 def execution_document(execution: CompletedRun) -> dict[str, Any]:
     """The same as one JSON document: rationals are strings (`1/2`), floating-point numbers are numbers."""
+    result = execution.result
     return {
         "version": __version__,
-        "mechanism": execution.mechanism,
+        "mechanism": execution.spec.name,
         "parameters": {name: _json(value) for name, value in execution.parameters},
         "columns": dict(execution.columns),
         "answers": dict(execution.answers),
@@ -68,15 +69,15 @@ def execution_document(execution: CompletedRun) -> dict[str, Any]:
             }
             for record in execution.records
         ],
-        "claim": execution.claim,
-        "currency": execution.currency.value,
-        "delta": None if execution.delta is None else _delta(*execution.delta),
-        "spent": _json(execution.spent),
+        "claim": execution.spec.claim,
+        "currency": result.currency.value,
+        "delta": _delta(execution),
+        "spent": _json(result.spent),
         "bound": _bound(execution),
-        "mode": execution.mode,
-        "gamma": _json(execution.gamma),
-        "private": execution.private,
-        "notes": list(execution.notes),
+        "mode": result.mode,
+        "gamma": _json(result.gamma),
+        "private": result.private,
+        "notes": list(result.notes),
         "checked": execution.decided,
     }
 
@@ -92,29 +93,29 @@ def _beside_choices(records: Sequence[NamedRecord]) -> Iterator[str]:
 
 def _spent(execution: CompletedRun) -> Iterator[str]:
     doubt = "" if execution.decided else " (not checked)"
-    rho = execution.currency is Currency.RHO
-    delta = "" if execution.delta is None else " with δ = {} = {}".format(*map(_shown, execution.delta))
-    claim = f"ρ = {execution.claim}" if rho else execution.claim
-    yield f"privacy spent: {claim} = {_shown(execution.spent)}{' (zCDP)' if rho else delta}{doubt}"
-    if execution.bound is not None:
-        text, most = execution.bound
-        yield f"left of the bound {text} = {_shown(most)}: {_shown(most - execution.spent)}"
+    spec, result = execution.spec, execution.result
+    rho = result.currency is Currency.RHO
+    delta = "" if spec.delta is None else f" with δ = {_shown(spec.delta)} = {_shown(result.delta)}"
+    claim = f"ρ = {spec.claim}" if rho else spec.claim
+    yield f"privacy spent: {claim} = {_shown(result.spent)}{' (zCDP)' if rho else delta}{doubt}"
+    if spec.bound is not None:
+        yield f"left of the bound {spec.bound} = {_shown(result.bound)}: {_shown(result.left)}"
 
 
 def _computed(execution: CompletedRun) -> Iterator[str]:
     """How: of floating point, the notes say all."""
-    match execution.mode:
+    match execution.result.mode:
         case "lattice":
-            yield f"computed exactly, with noise on the multiples of {execution.gamma}"
+            yield f"computed exactly, with noise on the multiples of {execution.result.gamma}"
         case "refined":
-            rounded = f"rounded down to multiples of {execution.gamma}"
+            rounded = f"rounded down to multiples of {execution.result.gamma}"
             yield f"computed exactly, with real-valued noise, and {rounded}"
         case _:
             pass
 
 
 def _checked(execution: CompletedRun) -> str:
-    if execution.decided and execution.mode == "float":
+    if execution.decided and execution.result.mode == "float":
         return "checked: the proof was decided in this run; it does not cover floating point"
     if execution.decided:
         return "checked: the proof was decided in this run"
@@ -124,15 +125,16 @@ def _checked(execution: CompletedRun) -> str:
     )
 
 
-def _delta(text: str, value: object) -> dict[str, Any]:
-    return {"claim": text, "value": _json(value)}
+def _delta(execution: CompletedRun) -> dict[str, Any] | None:
+    text = execution.spec.delta
+    return None if text is None else {"claim": text, "value": _json(execution.result.delta)}
 
 
 def _bound(execution: CompletedRun) -> dict[str, Any] | None:
-    if execution.bound is None:
+    text, result = execution.spec.bound, execution.result
+    if text is None:
         return None
-    text, most = execution.bound
-    return {"claim": text, "value": _json(most), "left": _json(most - execution.spent)}
+    return {"claim": text, "value": _json(result.bound), "left": _json(result.left)}
 
 
 def _headline(execution: CompletedRun) -> str:
@@ -145,7 +147,7 @@ def _headline(execution: CompletedRun) -> str:
         f"{count} answers" + (f" (column `{columns[name]}`)" if name in columns else "")
         for name, count in execution.answers
     ]
-    parts = [execution.mechanism, *([f"on {' and '.join(answers)}"] if answers else [])]
+    parts = [execution.spec.name, *([f"on {' and '.join(answers)}"] if answers else [])]
     return " ".join(parts) + (f": {parameters}" if parameters else "")
 
 

@@ -23,6 +23,7 @@ from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.report.release import execution_document, render_execution
+from aligncheck.runtime import Result, Spec
 from aligncheck.verdict import FileResult, Unknown, Verified
 
 PROJECT = Path(__file__).parents[2]
@@ -398,17 +399,23 @@ def test_what_is_not_verified_does_not_run(
 
 def released(*records: tuple[str, str | None, dict[str, Any]]) -> CompletedRun:
     return CompletedRun(
-        mechanism="toy",
+        spec=Spec("toy", "eps", (), ()),
+        result=Result(
+            mechanism="toy",
+            records=(),
+            spent=Fraction(1, 3),
+            bound=Fraction(1, 3),
+            labels=(),
+            estimates=(),
+            mode="refined",
+            gamma=Fraction(1, 8),
+            private=True,
+            notes=("a note",),
+        ),
         parameters=(("b", (Fraction(1, 2), Fraction(3))), ("strict", True)),
         columns=(),
         answers=(),
         records=tuple(NamedRecord(tag, tuple(fields.items()), label) for tag, label, fields in records),
-        claim="eps",
-        spent=Fraction(1, 3),
-        mode="refined",
-        gamma=Fraction(1, 8),
-        private=True,
-        notes=("a note",),
         decided=True,
     )
 
