@@ -208,7 +208,7 @@ def check_scenario(mechanism: nodes.Mechanism, scenario: Scenario) -> list[str]:
                 case nodes.Parameter() | nodes.PublicVector():
                     # It may speak of `len(q)`, which D and D' share.
                     inputs = {**on_d, **parameters}
-                    reasons += _broken_where(declared.name, declared.where, inputs, parameters)
+                    reasons += broken_where(declared.name, declared.where, inputs, parameters)
                 case nodes.Queries():
                     reasons += _not_in_domain(declared, "D", {**parameters, **on_d}, parameters)
                     reasons += _not_in_domain(declared, "D'", {**parameters, **on_d_prime}, parameters)
@@ -271,10 +271,10 @@ def _entry_index(parameters: Mapping[str, Input], index: int | None) -> dict[str
     return {} if index is None or "i" in parameters else {"i": Fraction(index)}
 
 
-def _broken_where(
+def broken_where(
     name: str, where: nodes.Expr | None, inputs: Mapping[str, Input], parameters: Mapping[str, Input]
 ) -> Iterator[str]:
-    """A `where` clause that mentions `i` must hold for every entry of its list."""
+    """Why a `where` clause does not hold: one that mentions `i` must, for every entry of its list."""
     if where is None:
         return
     entries = inputs[name]
@@ -295,7 +295,7 @@ def _not_in_domain(
     declared: nodes.Queries, which: str, inputs: Mapping[str, Input], parameters: Mapping[str, Input]
 ) -> Iterator[str]:
     for name in declared.names:
-        for _ in _broken_where(name, declared.where, inputs, parameters):
+        for _ in broken_where(name, declared.where, inputs, parameters):
             yield f"the `where` clause of `{name}` does not hold on {which}"
         for index, value in _entries(inputs[name]):
             if isinstance(value, bool):

@@ -19,8 +19,8 @@ from aligncheck.language.syntax.walk import names_in, statements_in, subexpressi
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
-from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, evaluate, number_of, truth_of
-from aligncheck.meaning.scenario import Scenario, check_scenario
+from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, evaluate, number_of
+from aligncheck.meaning.scenario import Scenario, broken_where, check_scenario
 
 MOST_CHOICES = 24
 """So many choices of the parameters are offered for one length."""
@@ -247,15 +247,8 @@ def _all_hold(public: Sequence[PublicInput], blank: Mapping[str, Input], chosen:
 
 def _holds(item: PublicInput, inputs: Mapping[str, Input], undecided: bool = False) -> bool:
     """Whether a `where` clause holds; `undecided` where it speaks of what has no value yet."""
-    if item.where is None:
-        return True
-    entries = inputs[item.name]
-    rounds = range(len(entries)) if isinstance(entries, tuple) and "i" not in inputs else (None,)
     try:
-        return all(
-            truth_of(item.where, RunScope(inputs if i is None else {**inputs, "i": Fraction(i)}))
-            for i in rounds
-        )
+        return not any(broken_where(item.name, item.where, inputs, inputs))
     except (Stopped, Undecided, Undefined):
         return undecided
 
