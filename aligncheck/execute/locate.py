@@ -37,7 +37,9 @@ def functions_of(spec: Spec, places: Mapping[str, str]) -> dict[str, Callable[..
             raise RunError(f"`{spec.name}` has no public function `{name}`", advice)
     missing = [name for name in names if name not in places]
     if missing:
-        raise RunError(f"no function for {_listed(missing)}", _needed(spec.functions))
+        raise RunError(
+            f"no function for {', '.join(f'`{name}`' for name in missing)}", _needed(spec.functions)
+        )
     modules: dict[str, types.ModuleType] = {}
     return {f.keyword: _found(f.name, places[f.name], modules) for f in spec.functions}
 
@@ -104,7 +106,3 @@ def _needed(functions: tuple[FunctionInfo, ...]) -> str:
         return "its program calls none"
     shown = " ".join(f"--function {f.name}=FILE.py:NAME" for f in functions)
     return f"say where each one is: {shown}"
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)

@@ -47,7 +47,7 @@ def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Cl
     if parts[0].count_ops() + parts[1].count_ops() > _LARGEST:
         return None
     ratio = _divided(parts[0], parts[1])
-    text = _text(ratio)
+    text = str(ratio).replace("**", "^").replace("log(", "ln(")
     if len(text) > _LONGEST:
         return None
     return ClosedForms(NAME, text, _violated(mechanism, violation, ratio))
@@ -99,10 +99,6 @@ def _size(term: Any) -> float:
 
     value = term.subs({symbol: sympy.Rational(7, 5) for symbol in term.free_symbols})
     return float(sympy.log(abs(value)).evalf(15))
-
-
-def _text(ratio: Any) -> str:
-    return str(ratio).replace("**", "^").replace("log(", "ln(")
 
 
 def _violated(mechanism: Mechanism, violation: Violation, ratio: Any) -> str | None:

@@ -179,13 +179,11 @@ def ends_in(run: interpreter.Run, event: Event) -> bool:
                 return False
             return all(
                 pattern.tag == record.tag
-                and all(_meets(_field(record, name), constraint) for name, constraint in pattern.fields)
+                and all(
+                    _meets(dict(record.fields).get(name), constraint) for name, constraint in pattern.fields
+                )
                 for pattern, record in zip(records, run.output, strict=False)
             )
-
-
-def _field(record: interpreter.EmittedRecord, name: str) -> Value | None:
-    return dict(record.fields).get(name)
 
 
 def _meets(value: Value | None, constraint: Constraint) -> bool:

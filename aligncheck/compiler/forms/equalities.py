@@ -26,12 +26,10 @@ _ZERO, _ONE, _TWO = (n.Number(Fraction(k)) for k in (0, 1, 2))
 
 def with_equalities(mechanism: n.Mechanism) -> n.Mechanism:
     """The mechanism with such numbers written anew in its program."""
-    body = rewrite.statements(mechanism.body, lambda s: rewrite.own(s, _everywhere))
+    body = rewrite.statements(
+        mechanism.body, lambda s: rewrite.own(s, lambda expr: rewrite.bottom_up(expr, _anew))
+    )
     return mechanism if body == mechanism.body else replace(mechanism, body=body)
-
-
-def _everywhere(expr: n.Expr) -> n.Expr:
-    return rewrite.bottom_up(expr, _anew)
 
 
 def _anew(expr: n.Expr) -> n.Expr:
