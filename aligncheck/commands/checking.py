@@ -47,10 +47,10 @@ seventh of a second each, on average. It finds 69 of the 81 violations that `spe
 MEMORY = 3 << 30
 """Bytes of memory for each check."""
 
-TOGETHER = 30
+TOGETHER = 300
 """So many files one process checks at most: Z3's terms are in contexts of their own, and no other state is
-kept, so that a file's result is the same whichever came before. To fork for each costs 0.05 s of the system's
-time, for the pages that are copied.
+kept, so that a file's result is the same whichever came before. Each fork costs up to 0.2 s of the system's
+time, for the pages that are copied and those that are new.
 """
 
 _LARGEST = 16 << 20

@@ -147,7 +147,7 @@ def test_a_process_that_grew_large_gets_no_more_items(monkeypatch: pytest.Monkey
         return 1 << 31 if pid == seen[0] else 1 << 20
 
     monkeypatch.setattr(workers, "_resident", resident)
-    with Supervision(own_pid, ["grows", "a", "b"], deadline=20, jobs=1, together=3, memory=1 << 33) as work:
+    with Supervision(own_pid, ["grows", "a", "b"], deadline=20, jobs=1, together=3, memory=1 << 32) as work:
         outcomes = [outcome for _, outcome in in_order(work)]
     first, second, third = (o.value for o in outcomes if isinstance(o, Done))
     assert first == seen[0]
@@ -215,7 +215,7 @@ def test_a_dead_worker_costs_its_item_only(how: str, ending: str) -> None:
     ("how", "error"), [("raise", "ValueError: two lines"), ("sys.exit", "SystemExit: 5")]
 )
 def test_an_exception_is_an_outcome(how: str, error: str) -> None:
-    with Supervision(misbehave, [how, "a"], deadline=20, jobs=1, memory=1 << 33) as work:
+    with Supervision(misbehave, [how, "a"], deadline=20, jobs=1, memory=1 << 32) as work:
         outcomes = [outcome for _, outcome in in_order(work)]
     first, second = outcomes
     assert isinstance(first, Raised)
