@@ -393,12 +393,14 @@ def _read(name: str, values: Answers, kinds: str, declared: Declared) -> tuple[A
         raise AnswersError(name, f"must be one-dimensional, but has {dimensions} dimensions")
     if not (hasattr(given, "__len__") and hasattr(given, "__iter__")):
         raise AnswersError(name, f"must be a list of numbers, not a {type(given).__name__}")
+    dtype = _dtype(given)
+    if dtype is None:
+        given = list(given)  # once: a type of its own may say another length, or give others the next time
     _refuse_longer(name, len(given), declared.get("entries", {}))
     if labels is not None and len(labels) != len(given):
         raise AnswersError(name, f"has {len(given)} answers and {len(labels)} labels")
-    dtype = _dtype(given)
     if dtype is None:
-        return list(given), labels
+        return given, labels
     if not callable(getattr(given, "mask", callable)):  # a Series has a method of this name
         raise AnswersError(name, "is a masked array: fill in what is masked first")
     plain = type(dtype).__module__.partition(".")[0] == "numpy"
@@ -517,7 +519,7 @@ def _number(place: str, value: object, whole: bool = False) -> Number:
         raise AnswersError(place, f"must be an integer, not {_kind(value)}, {why}")
     if isinstance(value, float):
         return float(value)  # of a subclass as well
-    if isinstance(value, Fraction):
+    if type(value) is Fraction:
         return value
     if isinstance(value, numbers.Rational):
         return _converted(lambda: Fraction(int(value.numerator), int(value.denominator)))

@@ -68,6 +68,25 @@ def test_values_that_are_no_numbers_become_some(form: str) -> None:
     assert np.array_equal(np.array(before), np.array(list(given)), equal_nan=True), "answers are not changed"
 
 
+def test_what_types_of_their_own_say_is_asked_once() -> None:
+    """Else a list would be as long as it says when it is looked at, and an answer another one when it is read
+    again.
+    """
+
+    class Longer(list[int]):
+        def __len__(self) -> int:
+            return 2
+
+    class Own(Fraction):
+        pass
+
+    with pytest.raises(AnswersError, match="len"):
+        real_answers("q", Longer([1, 2, 3]), entries={"b": 2})
+    (read,) = real_answers("q", [Own(1, 3)]).values
+    assert type(read) is Fraction
+    assert read == Fraction(1, 3)
+
+
 def test_a_list_that_was_given_is_never_the_one_that_is_used() -> None:
     given = np.array([1.0, 2.0])
     read = real_answers("q", given)
