@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Never
 
@@ -223,18 +223,11 @@ class Reader:
                 self.read(index, place)
             case n.OutIs(of=of) | n.OutField(of=of) | n.OutCount(of=of) if of != "out":
                 self._called(expr, of, place)
-            case n.OutIs(index, tag):
+            case n.OutIs() | n.OutField() | n.OutCount():
                 self._output(expr, place)
-                self.read(index, place)
-                self._tag(tag, expr.span, f"out[{unparse_expr(index)}].{tag}")
-            case n.OutField(index, field):
-                self._output(expr, place)
-                self.read(index, place)
-                self._field(field, expr.span)
-            case n.OutCount(tag):
-                self._output(expr, place)
-                if tag is not None:
-                    self._tag(tag, expr.span, f"out[i].{tag}")
+                if not isinstance(expr, n.OutCount):
+                    self.read(expr.index, place)
+                self._record(expr, self.symbols.tags, "", "the program emits")
 
     def _plain(self, name: n.Name, place: Place) -> None:
         self._known(name.ident, name.span, place, primed=name.primed)
@@ -686,27 +679,22 @@ class Reader:
         self._known(of, span, place, primed=False)
         if not isinstance(expr, n.OutCount):
             self.read(expr.index, place)
-        records = self.symbols.released(of)
+        self._record(expr, self.symbols.released(of), f" of `{of}`", "the tags are")
+
+    def _record(
+        self, expr: n.OutIs | n.OutField | n.OutCount, records: Mapping[str, n.Emit], of: str, lead: str
+    ) -> None:
+        """Whether some record has the tag, or the field."""
+        fields = {each.name: None for emit in records.values() for each in emit.fields}
         if isinstance(expr, n.OutField):
-            fields = {each.name: None for emit in records.values() for each in emit.fields}
             if expr.field not in fields:
                 advice = nearest(expr.field, fields) or f"the fields are {listed(fields) or 'none'}"
-                message = f"no record of `{of}` has a field `{expr.field}`"
+                message = f"no record{of} has a field `{expr.field}`"
                 self.fail("unknown-field", message, expr.span, help=advice)
         elif expr.tag is not None and expr.tag not in records:
-            advice = nearest(expr.tag, records) or f"the tags are {listed(records) or 'none'}"
-            self.fail("unknown-tag", f"no record of `{of}` has the tag `{expr.tag}`", expr.span, help=advice)
-
-    def _tag(self, tag: str, span: Span, value: str) -> None:
-        tags = self.symbols.tags
-        if tag not in tags:
-            advice = nearest(tag, tags) or f"the program emits {listed(tags) or 'nothing'}"
-            if any(each.name == tag for emit in tags.values() for each in emit.fields):
-                advice = f"`{tag}` is a field: its value is `{value}`"
-            self.fail("unknown-tag", f"no record has the tag `{tag}`", span, help=advice)
-
-    def _field(self, field: str, span: Span) -> None:
-        fields = {each.name: None for emit in self.symbols.tags.values() for each in emit.fields}
-        if field not in fields:
-            advice = nearest(field, fields) or f"the fields are {listed(fields) or 'none'}"
-            self.fail("unknown-field", f"no record has a field `{field}`", span, help=advice)
+            tag, none = expr.tag, "none" if of else "nothing"
+            advice = nearest(tag, records) or f"{lead} {listed(records) or none}"
+            if tag in fields and not of:
+                record = f"out[{unparse_expr(expr.index)}]" if isinstance(expr, n.OutIs) else "out[i]"
+                advice = f"`{tag}` is a field: its value is `{record}.{tag}`"
+            self.fail("unknown-tag", f"no record{of} has the tag `{tag}`", expr.span, help=advice)

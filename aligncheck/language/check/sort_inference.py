@@ -216,7 +216,7 @@ class _Checker:
             case n.Parameter(where=where, sort=sort, default=default):
                 self._optional_test(where, _Scope())
                 if default is not None:
-                    self._default(default, sort)
+                    self._of_sort(sort, default, _Scope(), "this default")
             case n.PublicVector(where=where):
                 self._optional_test(where, indexed)
             case n.Queries(where=where):
@@ -225,15 +225,6 @@ class _Checker:
                 if item.sort is Sort.INT and item.lattice is not None:
                     self._int(item.lattice, indexed, "the lattice of integer answers")
                 self._optional_test(where, _Scope({ANSWER_INDEX: Sort.INT}, compares_lists=True))
-
-    def _default(self, default: n.Expr, sort: Sort) -> None:
-        match sort:
-            case Sort.INT:
-                self._int(default, _Scope(), "this default")
-            case Sort.REAL:
-                self._number(default, _Scope(), "this default")
-            case Sort.BOOL:
-                self._test(default, _Scope(), "this default")
 
     def _optional_test(self, where: n.Expr | None, scope: _Scope) -> None:
         if where is not None:
@@ -283,12 +274,8 @@ class _Checker:
             value, item = argument.value, declared[argument.name]
             if isinstance(item, n.PublicVector) or (isinstance(item, n.Queries) and item.vector):
                 self._list_argument(argument, item)
-            elif item.sort is Sort.BOOL:
-                self._test(value, _Scope(), f"`{argument.name}`")
-            elif item.sort is Sort.INT:
-                self._int(value, _Scope(), f"`{argument.name}`")
             else:
-                self._number(value, _Scope(), f"`{argument.name}`")
+                self._of_sort(item.sort, value, _Scope(), f"`{argument.name}`")
         if call.rounds is not None:
             self._test(call.rounds.test, _Scope(), "what ends the rounds")
             self._number(call.rounds.chance, _Scope(), "the chance to stop")
@@ -361,6 +348,15 @@ class _Checker:
             self._test(shift.guard, scope, "a guard")
 
     # --- what is wanted ---
+
+    def _of_sort(self, wanted: Sort, expr: n.Expr, scope: _Scope, what: str) -> None:
+        match wanted:
+            case Sort.INT:
+                self._int(expr, scope, what)
+            case Sort.REAL:
+                self._number(expr, scope, what)
+            case Sort.BOOL:
+                self._test(expr, scope, what)
 
     def _number(self, expr: n.Expr, scope: _Scope, what: str, advice: str | None = None) -> Sort:
         found = self._check(expr, scope)
@@ -484,13 +480,7 @@ class _Checker:
     def _applied(self, call: n.Call, declared: n.Function, scope: _Scope) -> Sort:
         """A public function of the spec: its arguments have the sorts that it declares."""
         for arg, sort in zip(call.args, declared.args, strict=True):
-            what = f"what `{call.function}` takes"
-            if sort is Sort.BOOL:
-                self._test(arg, scope, what)
-            elif sort is Sort.INT:
-                self._int(arg, scope, what)
-            else:
-                self._number(arg, scope, what)
+            self._of_sort(sort, arg, scope, f"what `{call.function}` takes")
         return declared.result
 
     def _gather(self, gather: n.Gather, scope: _Scope) -> Sort:

@@ -174,14 +174,16 @@ class _Collector:
 
     def statement(self, statement: n.Stmt) -> None:
         match statement:
-            case n.Invoke():
-                self._call(statement)
+            case n.Invoke(name):
+                self._once(name, statement)
+                self._calls[name] = statement
             case n.Assign():
                 self._assign(statement)
             case n.Sample():
                 self._draw(statement)
             case n.Choose(name) | n.Logistic(name):
-                self._by_density(name, statement)
+                self._once(name, statement)
+                self._densities[name] = statement
             case n.For():
                 self._loop(statement)
             case n.Emit():
@@ -207,20 +209,14 @@ class _Collector:
         if selects:
             self._selections[name] = assign
 
-    def _call(self, call: n.Invoke) -> None:
-        """A name that holds records gets them in one place, so that they are those of one call."""
-        if call.name in self._variables:
-            self._twice(call.name, call.span, self._variables[call.name])
-        self._variable(call.name, call.span)
-        self._assigned.add(call.name)
-        self._calls[call.name] = call
-
-    def _by_density(self, name: str, draw: n.Stmt) -> None:
+    def _once(self, name: str, stmt: n.Stmt) -> None:
+        """A name that holds records gets them in one place, so that they are those of one call; and what is
+        drawn by a density is drawn once.
+        """
         if name in self._variables:
-            self._twice(name, draw.span, self._variables[name])
-        self._variable(name, draw.span)
+            self._twice(name, stmt.span, self._variables[name])
+        self._variable(name, stmt.span)
         self._assigned.add(name)
-        self._densities[name] = draw
 
     def _only_selected(self, name: str, span: Span, other: Span) -> Never:
         self._raise(

@@ -32,6 +32,9 @@ MAX_ARMS = 64
 
 VERDICTS = ("verified", "alignment fails", "refuted", "unknown", "error")
 
+_ATTRIBUTES = ("sensitivity", "lattice", "where", "default")
+"""Rules for a word with an expression after it."""
+
 _Children = list[Any]
 _T = TypeVar("_T")
 
@@ -143,6 +146,8 @@ class Builder:
 
     def _meaning(self, rule: str, children: _Children) -> Any:
         """The parts of a rule that begins with `_` belong to the rule around it, which is not complete."""
+        if rule in _ATTRIBUTES:
+            return _Attribute(rule, children[1], _over(children))
         return None if rule.startswith("_") else getattr(self, rule)(children)
 
     def _fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
@@ -293,20 +298,8 @@ class Builder:
         sort = None if kind is None else n.Sort(kind.text)
         return _Sort(sort, shape.text, _over(c), (rows, columns))
 
-    def sensitivity(self, c: _Children) -> _Attribute:
-        return _Attribute("sensitivity", c[1], _over(c))
-
-    def lattice(self, c: _Children) -> _Attribute:
-        return _Attribute("lattice", c[1], _over(c))
-
-    def where(self, c: _Children) -> _Attribute:
-        return _Attribute("where", c[1], _over(c))
-
     def range_(self, c: _Children) -> _Attribute:
         return _Attribute("range", (c[2], c[4]), _over(c))
-
-    def default(self, c: _Children) -> _Attribute:
-        return _Attribute("default", c[1], _over(c))
 
     def adjacency(self, c: _Children) -> _Attribute:
         word: Lexeme = c[1]
@@ -694,11 +687,12 @@ class Builder:
 
     def branches(self, c: _Children) -> list[n.Branch]:
         *before, word, test, body = c
-        found: list[n.Branch] = before[0] if before else []
-        found.append(n.Branch(test, self._plain(body), span=word.span.to(test.span)))
+        return self._arms("an `if`", before, n.Branch(test, self._plain(body), span=word.span.to(test.span)))
+
+    def _arms(self, what: str, before: list[list[_T]], arm: _T) -> list[_T]:
+        found = [*(before[0] if before else ()), arm]
         if len(found) > MAX_ARMS:
-            message = f"an `if` has at most {MAX_ARMS} arms"
-            raise self._fault("too-many-branches", message, found[-1].span)
+            self._raise("too-many-branches", f"{what} has at most {MAX_ARMS} arms", _over(found[-1:]))
         return found
 
     def if_(self, c: _Children) -> n.If:
@@ -749,12 +743,7 @@ class Builder:
 
     def cases(self, c: _Children) -> list[n.Case]:
         *before, word, test, items = c
-        found: list[n.Case] = before[0] if before else []
-        found.append(n.Case(test, tuple(items), span=word.span.to(test.span)))
-        if len(found) > MAX_ARMS:
-            message = f"a case split has at most {MAX_ARMS} arms"
-            raise self._fault("too-many-branches", message, found[-1].span)
-        return found
+        return self._arms("a case split", before, n.Case(test, tuple(items), span=word.span.to(test.span)))
 
     def case_split(self, c: _Children) -> n.CaseSplit:
         cases: list[n.Case] = c[0]
