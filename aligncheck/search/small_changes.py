@@ -12,7 +12,7 @@ from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, names_in, statements_in, subexpressions
 from aligncheck.language.unparse import unparse_expr, unparse_shift
 from aligncheck.search.table_lines import as_cells
 
@@ -271,15 +271,8 @@ def _other_draws(mechanism: n.Mechanism) -> Iterator[SmallChange]:
         if sample.index is None or not rounds:
             continue
         drawn = n.Index(sample.name, sample.index)
-        read = [
-            e
-            for s in rounds[-1]
-            if isinstance(s, n.Assign | n.Emit)
-            for whole in own_expressions(s)
-            for e in subexpressions(whole)
-            if isinstance(e, n.Index) and e.base == sample.name and e != drawn
-        ]
-        for e in read:
+        read = expressions_of(s for s in rounds[-1] if isinstance(s, n.Assign | n.Emit))
+        for e in [e for e in read if isinstance(e, n.Index) and e.base == sample.name and e != drawn]:
 
             def other(part: n.Expr, e: n.Expr = e, drawn: n.Expr = drawn) -> n.Expr:
                 return drawn if part == e and part.span == e.span else part

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from aligncheck.language.families import Lattice, Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
-from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
+from aligncheck.search.witness.totals import length_of
+from aligncheck.synthesis.formulas import NoFormulaError, formula, rational
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
 
 
@@ -78,14 +78,13 @@ def _places(reading: ProgramReading) -> Iterator[tuple[str, str, n.Expr, int]]:
     """
     one_sided = all(site.family.one_sided for site in reading.sites.values())
     for s in walk.statements_in(reading.mechanism.body):
-        for top in walk.own_expressions(s):
-            for e in walk.subexpressions(top):
-                if isinstance(e, n.Compare):
-                    difference = n.Binary("-", e.left, e.right)
-                    yield "tested rightly at a distance above", unparse_expr(e), difference, 1
-                if isinstance(e, n.Gather) and e.function in SELECTIONS:
-                    times = 1 if one_sided else 2
-                    yield "chosen within this of the best:", unparse_expr(e.body), e.body, times
+        for e in walk.expressions_of((s,)):
+            if isinstance(e, n.Compare):
+                difference = n.Binary("-", e.left, e.right)
+                yield "tested rightly at a distance above", unparse_expr(e), difference, 1
+            if isinstance(e, n.Gather) and e.function in SELECTIONS:
+                times = 1 if one_sided else 2
+                yield "chosen within this of the best:", unparse_expr(e.body), e.body, times
         if isinstance(s, n.Emit):
             for field in s.fields:
                 yield "released within", f"{s.tag}.{field.name}", field.value, 1
@@ -100,14 +99,14 @@ def _size(reading: ProgramReading, sizes: dict[str, Any], e: n.Expr, inside: fro
     whole = sympy.Integer(0)
     for part, k in form.items():
         if part in noise:
-            whole += _rational(abs(k)) * sizes[noise[part].name]
+            whole += rational(abs(k)) * sizes[noise[part].name]
             continue
         if _is_place(reading, part) or not reading.noisy(walk.names_in(part)):
             continue
         size = _size_of_part(reading, sizes, part, inside)
         if size is None:
             return None
-        whole += _rational(abs(k)) * size
+        whole += rational(abs(k)) * size
     return whole
 
 
@@ -150,7 +149,7 @@ def _sizes(reading: ProgramReading, beta: str) -> dict[str, Any]:
         samples = [s for s in walk.statements_in(reading.mechanism.body) if isinstance(s, n.Sample)]
         sizes = []
         for args in dict.fromkeys(s.args for s in samples if s.name == name):
-            scale, *others = (to_sympy(over_inputs(reading, arg)) for arg in args)
+            scale, *others = (formula(reading, arg) for arg in args)
             if row.slope is Slope.STAIRS:
                 eps, scale, gamma = scale, *others
                 others = [eps, gamma]
@@ -175,7 +174,7 @@ def _counts(reading: ProgramReading) -> dict[str, Any]:
                         raise NoFormulaError(f"the program does not bound how often `{name}` is drawn")
                     found[name] = found.get(name, sympy.Integer(0)) + rounds
                 case n.For(over=over, body=inner):
-                    visit(inner, None if rounds is None else rounds * _length(reading, over))
+                    visit(inner, None if rounds is None else rounds * formula(reading, length_of(over)))
                 case n.While(body=inner):
                     visit(inner, None)
                 case n.If(branches=branches, otherwise=otherwise):
@@ -187,22 +186,6 @@ def _counts(reading: ProgramReading) -> dict[str, Any]:
 
     visit(reading.mechanism.body, sympy.Integer(1))
     return found
-
-
-def _length(reading: ProgramReading, over: n.OverQueries | n.OverRange) -> Any:
-    import sympy
-
-    match over:
-        case n.OverQueries(base=base):
-            return sympy.Symbol(f"len({base})", positive=True)
-        case n.OverRange(low=low, high=high):
-            return to_sympy(over_inputs(reading, n.Binary("-", high, low)))
-
-
-def _rational(value: Fraction | int) -> Any:
-    import sympy
-
-    return sympy.Rational(Fraction(value).numerator, Fraction(value).denominator)
 
 
 def _text(formula: Any) -> str:

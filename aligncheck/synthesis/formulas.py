@@ -40,7 +40,7 @@ def to_sympy(e: n.Expr) -> Any:
 
     def made(x: n.Expr) -> Any:
         if isinstance(x, n.Number):
-            return sympy.Rational(x.value.numerator, x.value.denominator)
+            return rational(x.value)
         if isinstance(x, n.Name):
             return sympy.Symbol(x.ident, positive=True)
         if isinstance(x, n.Unary) and x.op == "-":
@@ -57,6 +57,18 @@ def to_sympy(e: n.Expr) -> Any:
         raise NoFormulaError(f"`{unparse_expr(x)}` is no formula that can be simplified")
 
     return made(e)
+
+
+def formula(reading: ProgramReading, e: n.Expr) -> Any:
+    """The same of an expression with definitions in it."""
+    return to_sympy(over_inputs(reading, e))
+
+
+def rational(value: Fraction) -> Any:
+    """A number in SymPy."""
+    import sympy
+
+    return sympy.Rational(value.numerator, value.denominator)
 
 
 def simplified(parts: Iterable[n.Expr]) -> str:

@@ -184,15 +184,20 @@ _POINTS = (
 def _smaller_somewhere(reading: ProgramReading, one: n.Expr, other: n.Expr) -> bool:
     """Whether a term is smaller than another for some values of the inputs that the declarations allow."""
     for point in map(partial(_point, reading.mechanism), _POINTS):
-        scope = RunScope({**dict(point.parameters), **dict(point.data)})
         try:
-            if not legal(reading.mechanism, point):
-                continue
-            if exact.compare(number_of(one, scope), number_of(other, scope)) < 0:
+            if legal(reading.mechanism, point) and _less(one, other, point):
                 return True
         except NO_RUN:
             continue
     return False
+
+
+def _less(one: n.Expr, other: n.Expr, point: Scenario) -> bool:
+    scope = RunScope({**dict(point.parameters), **dict(point.data)})
+    try:
+        return exact.compare(number_of(one, scope), number_of(other, scope)) < 0
+    except NO_RUN:
+        return False
 
 
 def _point(mechanism: n.Mechanism, numbers: Sequence[int]) -> Scenario:
@@ -265,14 +270,7 @@ def _by_scales(
 def _ever_less(source: Source, formula: str, least: str, runs: Iterable[CostOfRun]) -> bool:
     """Whether one claim is smaller than another for the parameters of some run."""
     one, other = (parse(with_claim(source, text)).privacy for text in (formula, least))
-    for run in runs:
-        scope = RunScope({**dict(run.pair.scenario.parameters), **dict(run.pair.scenario.data)})
-        try:
-            if exact.compare(number_of(one, scope), number_of(other, scope)) < 0:
-                return True
-        except NO_RUN:
-            continue
-    return False
+    return any(_less(one, other, run.pair.scenario) for run in runs)
 
 
 def _free(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import SECTIONS
+from aligncheck.language.syntax.walk import statements_in
 from aligncheck.language.unparse import unparse_alignment
 
 _HEAD = re.compile(rf"(?:{'|'.join(SECTIONS)})\b")
@@ -21,6 +23,16 @@ def with_alignment(source: Source, items: tuple[n.AlignItem, ...]) -> Source:
 def with_claim(source: Source, claim: str) -> Source:
     """The spec with another `privacy` line."""
     return with_section(source, "privacy", [f"privacy {claim}"])
+
+
+def with_scales(source: Source, mechanism: n.Mechanism, scale: Callable[[n.Sample], str | None]) -> Source:
+    """The spec with another scale of each draw; None for the same."""
+    text = source.text
+    drawn = [s for s in statements_in(mechanism.body) if isinstance(s, n.Sample)]
+    for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
+        span, other = s.args[0].span, scale(s)
+        text = text if other is None else text[: span.start] + other + text[span.end :]
+    return Source(source.path, text)
 
 
 def with_section(source: Source, name: str, section: list[str]) -> Source:

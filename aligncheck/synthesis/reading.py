@@ -153,12 +153,7 @@ class ProgramReading:
         place = n.Index(site.name, index) if index is not None else None
         if place is None or loop in site.loops:
             return False
-        return any(
-            e == place
-            for inner in walk.statements_in(s.body)
-            for top in walk.own_expressions(inner)
-            for e in walk.subexpressions(top)
-        )
+        return place in walk.expressions_of(walk.statements_in(s.body))
 
     def by_answers(self, site: NoiseSite, e: n.Expr) -> n.Expr:
         """The expression with `q[i]` in place of the item of a loop, which is visible in that loop alone."""
@@ -495,7 +490,6 @@ def gathers_inline(mechanism: n.Mechanism) -> list[n.Gather]:
     return [
         e
         for s in walk.statements_in(mechanism.body)
-        for top in walk.own_expressions(s)
-        for e in walk.subexpressions(top)
+        for e in walk.expressions_of((s,))
         if isinstance(e, n.Gather) and not (isinstance(s, n.Assign) and s.value is e)
     ]

@@ -22,9 +22,10 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import names_in, shifts_in, statements_in, subexpressions
 from aligncheck.language.unparse import unparse_expr
+from aligncheck.synthesis import put_in
 from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
-from aligncheck.synthesis.formulas import NoFormulaError, formula_text, over_inputs, times, to_sympy
+from aligncheck.synthesis.formulas import NoFormulaError, formula, formula_text, times, to_sympy
 from aligncheck.synthesis.least import LeastClaim, least_claim, moved_at_most
 from aligncheck.synthesis.put_in import with_claim
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
@@ -210,7 +211,7 @@ def formula_repairs(judge: Judge, source: Source, mechanism: n.Mechanism, effort
     reading = ProgramReading(mechanism)
     scales = {s.name: s.args[0] for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
     try:
-        shares = {v: to_sympy(e) / to_sympy(over_inputs(reading, scales[v])) for v, e in moved.items()}
+        shares = {v: to_sympy(e) / formula(reading, scales[v]) for v, e in moved.items()}
         claim = to_sympy(mechanism.privacy)
         factors = {v: share / (claim - sum(shares.values()) + share) for v, share in shares.items()}
         scaled = [(v, f, with_scales(source, f, v)) for v, f in map(_cancelled, factors.items())]
@@ -236,10 +237,9 @@ def with_scales(source: Source, factor: Any, name: str | None = None) -> Source:
     """The text with every scale so many times as large (a Fraction, or a formula of SymPy), or those of one
     variable; families that have no scale stay as they are.
     """
-    made = source.text
-    drawn = [s for s in statements_in(parse(source).body) if isinstance(s, n.Sample)]
-    for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
-        if s.family.row.slope is not Slope.CHANCE and name in (None, s.name):
-            span = s.args[0].span
-            made = made[: span.start] + times(s.args[0], factor) + made[span.end :]
-    return Source(source.path, made)
+
+    def other(s: n.Sample) -> str | None:
+        other = s.family.row.slope is not Slope.CHANCE and name in (None, s.name)
+        return times(s.args[0], factor) if other else None
+
+    return put_in.with_scales(source, parse(source), other)

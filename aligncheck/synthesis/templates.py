@@ -15,7 +15,13 @@ from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.rewrite import with_other
-from aligncheck.language.syntax.walk import claimed_in, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import (
+    claimed_in,
+    expressions_of,
+    names_in,
+    statements_in,
+    subexpressions,
+)
 from aligncheck.synthesis.reading import (
     ONE,
     SELECTIONS,
@@ -275,26 +281,15 @@ def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
             size = None if site.index is None else with_other(size, n.Name("i"), site.index)
         found += [] if size is None else [size]
     free = any(group.adjacency.free for group in reading.groups)
-    for statement in statements_in(reading.mechanism.body):
-        for call in _calls(statement):
-            if (
-                call.function == "clip"
-                and not any(reading.moves(e) for e in call.args[1:])
-                and (free or not found)
-            ):
-                found.append(_difference(call.args[2], call.args[1]))
+    for e in expressions_of(statements_in(reading.mechanism.body)):
+        ends = e.args[1:] if isinstance(e, n.Call) and e.function == "clip" and (free or not found) else ()
+        if ends and not any(map(reading.moves, ends)):
+            found.append(_difference(ends[1], ends[0]))
     if not found:
         first, *_ = claimed_in(reading.mechanism.claim)
         half = n.Binary("/", n.Binary("*", first, site.scale), TWO)
         found.append(half)
     return list(dict.fromkeys(found))
-
-
-def _calls(statement: n.Stmt) -> Iterator[n.Call]:
-    from aligncheck.language.syntax.walk import own_expressions
-
-    for top in own_expressions(statement):
-        yield from (e for e in subexpressions(top) if isinstance(e, n.Call))
 
 
 # --- guards -------------------------------------------------------------------------------------------------

@@ -24,8 +24,9 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import names_in, statements_in
 from aligncheck.synthesis.dearest import verified
-from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, to_sympy
+from aligncheck.synthesis.formulas import NoFormulaError, formula, rational, to_sympy
 from aligncheck.synthesis.least import moved_at_most
+from aligncheck.synthesis.put_in import with_scales
 from aligncheck.synthesis.reading import ProgramReading
 
 
@@ -59,14 +60,8 @@ def variance_of(reading: ProgramReading, tag: str, field: str) -> Any:
 
     found: Any = sympy.Integer(0)
     for sample, weight in _weights(reading, tag, field):
-        found += _rational(weight) * to_sympy(over_inputs(reading, sample.args[0])) ** 2
+        found += rational(weight) * formula(reading, sample.args[0]) ** 2
     return found
-
-
-def _rational(value: Fraction) -> Any:
-    import sympy
-
-    return sympy.Rational(value.numerator, value.denominator)
 
 
 def _weights(reading: ProgramReading, tag: str, field: str) -> list[tuple[n.Sample, Fraction]]:
@@ -139,8 +134,8 @@ def best_scales(source: Source, effort: Effort, tag: str, field: str) -> BestSca
     samples = {s.name: s for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
     budget = to_sympy(mechanism.privacy if mechanism.most is None else mechanism.most)
     for name in moved.keys() - weights.keys():
-        budget -= to_sympy(moved[name]) / to_sympy(over_inputs(reading, samples[name].args[0]))
-    parts = {v: to_sympy(moved[v]) ** 2 * _rational(weight) for v, weight in weights.items()}
+        budget -= to_sympy(moved[name]) / formula(reading, samples[name].args[0])
+    parts = {v: to_sympy(moved[v]) ** 2 * rational(weight) for v, weight in weights.items()}
     first = next(iter(parts))
     roots = {v: sympy.cbrt(sympy.cancel(part / parts[first])) for v, part in parts.items()}
     names = {v: reading.fresh(f"y_{v}") for v in parts}
@@ -175,11 +170,7 @@ def _with_scales(
     source: Source, mechanism: n.Mechanism, scales: Mapping[str, str], lines: Sequence[str]
 ) -> Source:
     """The text with other scales, and lines before the first statement."""
-    text = source.text
-    drawn = [s for s in statements_in(mechanism.body) if isinstance(s, n.Sample) and s.name in scales]
-    for s in sorted(drawn, key=lambda each: -each.args[0].span.start):
-        span = s.args[0].span
-        text = text[: span.start] + scales[s.name] + text[span.end :]
+    text = with_scales(source, mechanism, lambda s: scales.get(s.name)).text
     start = mechanism.body[0].span.start
     line = text.rindex("\n", 0, start) + 1
     before = text[line:start]

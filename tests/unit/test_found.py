@@ -11,7 +11,7 @@ from aligncheck.language.syntax.nodes import While
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.witness.candidates import Candidates
 from aligncheck.search.witness.collect import collected
-from aligncheck.search.witness.densities import length_by_densities
+from aligncheck.search.witness.composed import promised
 from aligncheck.search.witness.found import found_lines, shown_lines
 from aligncheck.search.witness.guess import guessed, measures
 from aligncheck.search.witness.sieve import Sieve
@@ -96,5 +96,7 @@ def test_a_while_loop_is_measured_by_its_test() -> None:
 
 
 def test_how_many_records_there_are_without_a_branch() -> None:
-    assert length_by_densities(mechanism("emit one\nemit two")) == expression("2")
-    assert length_by_densities(mechanism("if k > 1: emit one\nelse: emit two\nemit three")) is None
+    length = promised(mechanism("emit one\nemit two"), Witness()).length
+    assert length == expression("1 + 1")
+    branched = promised(mechanism("if k > 1: emit one\nelse: emit two\nemit three"), Witness())
+    assert branched.length is None

@@ -109,7 +109,7 @@ class _Inference:
                     whole.add(name)
                 case n.Parameter() | n.PublicVector():
                     pass
-        for e in (e for s in body for top in walk.own_expressions(s) for e in walk.subexpressions(top)):
+        for e in walk.expressions_of(body):
             if isinstance(e, n.Binary) and e.op in "*/" and walk.names_in(e) & claimed:
                 for name in sorted(walk.names_in(e) & (whole - moves)):
                     self._known(self._of(name), Measure.COUNT, e.span)

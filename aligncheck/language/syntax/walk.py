@@ -240,6 +240,11 @@ def own_expressions(stmt: n.Stmt) -> tuple[n.Expr, ...]:
             return ()
 
 
+def expressions_of(statements: Iterable[n.Stmt]) -> Iterator[n.Expr]:
+    """Every expression and subexpression of statements themselves, not of the blocks inside them."""
+    return (e for s in statements for top in own_expressions(s) for e in subexpressions(top))
+
+
 def rounds_of(rounds: n.Rounds | None) -> tuple[n.Expr, ...]:
     """The expressions of what repeats a call."""
     if rounds is None:

@@ -167,7 +167,7 @@ def _by_cases(test: n.Expr, one: n.Expr, other: n.Expr) -> n.Expr:
 def turning(spec: n.Mechanism, loop: n.For | n.While, index: n.Expr) -> Iterator[tuple[str, n.Binary]]:
     """Variables that start at 0, go up by 1 and start again at a number m; and the rounds so far modulo m."""
     inside = list(walk.statements_in(loop.body))
-    read = [e for s in inside for top in walk.own_expressions(s) for e in walk.subexpressions(top)]
+    read = list(walk.expressions_of(inside))
     for x in dict.fromkeys(s.name for s in inside if isinstance(s, n.Assign)):
         if value_before(spec, loop, x) != ZERO or not isinstance(loop, n.For):
             continue

@@ -438,10 +438,8 @@ class Candidates:
         read: dict[str, None] = {}
         if isinstance(self.stmt, n.For) and isinstance(self.stmt.over, n.OverQueries):
             read[self.stmt.over.base] = None
-        tops = [e for s in walk.statements_in(self.stmt.body) for e in walk.own_expressions(s)]
-        for e in (
-            p for top in (*tops, *walk.align_expressions(self.spec.align)) for p in walk.subexpressions(top)
-        ):
+        lines = (e for top in walk.align_expressions(self.spec.align) for e in walk.subexpressions(top))
+        for e in chain(walk.expressions_of(walk.statements_in(self.stmt.body)), lines):
             if isinstance(e, n.Index) and e.base in self.private:
                 read[e.base] = None
         return [(g, q) for q in read for g in self.groups if q in g.names and g.vector]

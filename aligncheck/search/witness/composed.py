@@ -22,13 +22,12 @@ from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import primed
 from aligncheck.search.witness.candidates import Candidates
-from aligncheck.search.witness.densities import bounds_by_densities
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import MoreLines
 from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.stretches import Stretches
-from aligncheck.search.witness.totals import COST, ONE, ZERO, length_of, low_of, plus, total
+from aligncheck.search.witness.totals import COST, ONE, ZERO, ends_of, length_of, low_of, plus, total
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
@@ -78,8 +77,12 @@ def _slacks(delta: n.Expr) -> Iterator[n.Expr]:
 
 def promised(spec: n.Mechanism, witness: Witness) -> Witness:
     """The witness with how many records there are, if that follows from the text, and bounds of indices."""
-    within = tuple((b.field, b.low, b.high) for b in bounds_by_densities(spec))
-    loops = [s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While)]
+    stmts = list(walk.statements_in(spec.body))
+    chosen = {s.name: (ZERO, ends_of(s.weights.over)[1]) for s in stmts if isinstance(s, n.Choose)}
+    fields = (f for s in stmts if isinstance(s, n.Emit) for f in s.fields)
+    told = {f.name: f.value.ident for f in fields if isinstance(f.value, n.Name) and f.value.ident in chosen}
+    within = tuple((f, *chosen[told[f]]) for f in sorted(told))
+    loops = [s for s in stmts if isinstance(s, n.For | n.While)]
     made = tuple(
         replace(kept, early=(*kept.early, n.Compare("==", n.Name("$records"), n.Name(loop.index))))
         if isinstance(loop, n.For) and loop.index is not None and _records(loop.body) == ONE

@@ -12,7 +12,7 @@ from aligncheck.kernel.answer import Rejected
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, shifts_in, statements_in
-from aligncheck.search.witness.densities import bounds_by_densities, length_by_densities
+from aligncheck.search.witness.composed import promised
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import chance_of, guessed, measures
 from aligncheck.search.witness.leaders import with_selections
@@ -121,7 +121,7 @@ class Proposals:
     def _all(self) -> Tries:
         base = with_sorts(self.spec, replace(guessed(self.spec), callees=self.callees))
         if has_densities(self.spec.body):
-            yield _by_densities(self.spec, base) if self.called else base
+            yield promised(self.spec, base) if self.called else base
             return
         groups = [i for i in self.spec.inputs if isinstance(i, n.Queries)]
         # What a line costs at most does not tell how far the answers moved.
@@ -164,9 +164,3 @@ class Proposals:
 
     def _promised(self, witness: Witness) -> Witness:
         return with_promises(self.spec, witness, self.effort) if self.called else witness
-
-
-def _by_densities(spec: n.Mechanism, witness: Witness) -> Witness:
-    """The same for a mechanism that draws by densities and has no loop."""
-    within = tuple((b.field, b.low, b.high) for b in bounds_by_densities(spec))
-    return replace(witness, length=length_by_densities(spec), within=within)

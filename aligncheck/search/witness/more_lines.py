@@ -182,8 +182,7 @@ class MoreLines(Scans):
     def _added_up(self, k: int) -> Iterator[n.Expr]:
         """What is added up from 0, and then divided by, or scales noise: it is above 0 after a round."""
         loop = self.loops[k]
-        tops = (e for s in self.everything for e in walk.own_expressions(s))
-        parts = (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Binary))
+        parts = (e for e in walk.expressions_of(self.everything) if isinstance(e, n.Binary))
         below = [e.right for e in parts if e.op == "/"]
         below += [scale for s in self.everything if isinstance(s, n.Sample) for scale in s.args]
         names = {x for e in below for x in walk.names_in(e)}
@@ -652,10 +651,7 @@ class MoreLines(Scans):
             for s, given in added_up.in_words_of_head(self.loops[j].body, turns):
                 asked = [b.test for b in s.branches] if isinstance(s, n.If) else []
                 tests += [(line_costs.resolved(test, given), {named(self._index(j))}) for test in asked]
-        read = (
-            e for s in self.inside[k] for top in walk.own_expressions(s) for e in walk.subexpressions(top)
-        )
-        for e in (e for e in read if isinstance(e, n.Gather)):
+        for e in (e for e in walk.expressions_of(self.inside[k]) if isinstance(e, n.Gather)):
             arms = [c.test for c in walk.subexpressions(e.body) if isinstance(c, n.Conditional)]
             tests += [(test, {e.index}) for test in (*([e.where] if e.where is not None else []), *arms)]
         for test, names in tests:
@@ -678,14 +674,12 @@ class MoreLines(Scans):
         found: dict[n.Expr | None, None] = {}
         for j in (j for j in range(len(self.loops)) if k in self._around(j)[:-1]):
             own = named(self._index(j))
-            tops = (e for s in self.inside[j] for e in walk.own_expressions(s))
-            for e in (p for top in tops for p in walk.subexpressions(top)):
+            for e in walk.expressions_of(self.inside[j]):
                 if isinstance(e, n.Index) and e.base in group.names:
                     found[line_costs.resolved(e.index, {own: low_of(self.loops[j])})] = None
                 if isinstance(e, n.Compare) and e.op in ("<=", "<") and named(e.right) == own:
                     found[e.left if e.op == "<=" else n.Binary("+", e.left, ONE)] = None
-        tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
-        for e in (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)):
+        for e in (e for e in walk.expressions_of(self.inside[k]) if isinstance(e, n.Gather)):
             found |= {start: None for start, _ in _parts_in(e, group)}
         yield from (e for e in found if e is not None and named(self._index(k)) in walk.names_in(e))
 

@@ -57,7 +57,7 @@ class Scans:
         """Variables of a `while` that tell the index of a draw, or of one that is read; and that index."""
         found: dict[tuple[n.Name, n.Expr], None] = {}
         for s in self.inside[k]:
-            read = (e for top in walk.own_expressions(s) for e in walk.subexpressions(top))
+            read = walk.expressions_of((s,))
             at = [s.index] if isinstance(s, n.Sample) else []
             for e in (*at, *(e.index for e in read if isinstance(e, n.Index) and e.base in self.noise)):
                 changed = sorted(walk.names_in(e) & {*self._changed(k)}) if e is not None else []
@@ -74,7 +74,7 @@ class Scans:
         """An expression of a round's index in words of the head, where a round steps before it draws."""
         index, loop = self._index(k), self.loops[k]
         for s in loop.body if isinstance(loop, n.While) else ():
-            read = (part for top in walk.own_expressions(s) for part in walk.subexpressions(top))
+            read = walk.expressions_of((s,))
             if isinstance(s, n.Assign) and n.Name(s.name) == index:
                 return total(line_costs.resolved(e, {s.name: s.value})).expression()
             if any(isinstance(part, n.Index) for part in read):
