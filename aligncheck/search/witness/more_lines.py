@@ -428,7 +428,6 @@ class MoreLines(Scans):
         found += [
             e for last in dict.fromkeys((k, self._around(k)[0])) for e in self._paid_up_to(last, k, lines)
         ]
-        found += self._within_a_round(k, lines)
         if any(list(self._told_to_be(each)) for each in range(len(self.loops))):
             found += self._once_a_round(k, lines, False)
             if one_way:
@@ -484,22 +483,6 @@ class MoreLines(Scans):
                 moved = n.Binary("-" if line.op == "-=" else "+", moved, value)
             if moved is not draw:
                 yield n.Compare("==", replace(draw, primed=True), moved)
-
-    def _within_a_round(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
-        """What was paid in rounds of a loop inside another one, where these look at the answer of the outer
-        round: nothing but at an answer that moves.
-        """
-        *around, _ = self._around(k)
-        for s in (s for s in self.inside[k] if around and isinstance(s, n.Sample)):
-            for line in (line for line in lines if line.name == s.name):
-                for group in (
-                    g for g in self.groups if g.adjacency.ways and _place(line, g) == self._index(around[-1])
-                ):
-                    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
-                    now = plus(counted(n.Compare("==", mark, self._index(around[-1]))) for mark in marks)
-                    for cost in self._unit(line, s):
-                        paid = _times(now, n.Binary("*", cost, self._index(k)))
-                        yield n.Binary("+", n.Name(f"$head_{around[-1]}_alignment_cost"), paid)
 
     def _by_rows(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
         """What was paid where each round of a loop draws several, in loops of its own: for the one that its
@@ -563,7 +546,6 @@ class MoreLines(Scans):
             inner = chain[-1]
             if inner in self._around(k):
                 yield from self._paid_by_list(line, draw, inner)
-                yield from self._paid_by_parts(line, draw, inner)
                 if line.guard is None and named(line.index or ZERO) in walk.names_in(cost):
                     one = line_costs.resolved(cost, {named(line.index or ZERO): n.Name(f"of_{inner}")})
                     over = n.OverRange(ZERO, self._index(inner))
@@ -574,21 +556,6 @@ class MoreLines(Scans):
             else:
                 often = self._how_often(line, k) if k in chain and line.guard is None else iter(())
                 yield from (_times(how, cost) for how in (*self._after(line, inner), *often))
-
-    def _paid_by_parts(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
-        """What a line costs where a round leaves a part of the budget that it costs by: all rounds cost
-        what is gone of it.
-        """
-        fixed = replace(draw, args=tuple(line_costs.resolved(a, self.defined) for a in draw.args))
-        cost = line_costs.cost_of(self.spec, line, fixed)
-        for x in self._changed(k) if cost is not None else ():
-            parts = {_part_left(s) for s in self.inside[k] if isinstance(s, n.Assign) and s.name == x}
-            before = added_up.value_before(self.spec, self.loops[k], x)
-            part = parts.pop() if len(parts) == 1 else None
-            if part is not None and before is not None and cost is not None:
-                start = line_costs.resolved(before, self.defined)
-                gone = n.Binary("/", n.Binary("-", start, n.Name(x)), n.Number(1 - part))
-                yield line_costs.resolved(cost, {x: gone})
 
     def _paid_by_list(self, line: n.Shift, draw: n.Sample, k: int) -> Iterator[n.Expr]:
         """What a line costs before a round where it reads lists that move on their own."""
@@ -873,15 +840,3 @@ def _times(how: n.Expr, cost: n.Expr) -> n.Expr:
         part = cost if how.then == ONE else total(cost).times(how.then.value).expression()
         return n.Conditional(how.test, part, ZERO)
     return n.Binary("*", cost, how)
-
-
-def _part_left(stmt: n.Assign) -> Fraction | None:
-    """The part c < 1 of `x = c*x`, `x = x*c` or `x = x/d`."""
-    e, own = stmt.value, n.Name(stmt.name)
-    if not isinstance(e, n.Binary) or own not in (e.left, e.right):
-        return None
-    other = e.right if e.left == own else e.left
-    if not isinstance(other, n.Number) or not other.value or (e.op, e.right) == ("/", own):
-        return None
-    part = {"*": other.value, "/": 1 / other.value}.get(e.op, Fraction(1))
-    return part if 0 < part < 1 else None
