@@ -97,8 +97,10 @@ class Finding:
 
 def verify(spec: Spec, *, timeout: float = TIMEOUT, verbose: bool = False) -> Finding:
     """The verdict on a spec, as `aligncheck verify` gives it. Raises CommandError where there is no file."""
+    from aligncheck.commands.checking import checked_alone
+
     with _file(spec) as (path, shown):
-        result = _verified(path, timeout)
+        result = checked_alone(path, timeout)
     from aligncheck.expect import compare
     from aligncheck.language.source import Source
     from aligncheck.report.machine import document
@@ -325,13 +327,6 @@ def _mode(name: str) -> RunMode:
         return RunMode(name)
     except ValueError:
         raise CommandError(f"there is no mode `{name}`: lattice, refined, float") from None
-
-
-def _verified(path: str, timeout: float) -> FileResult:
-    from aligncheck.commands.checking import checking
-
-    with checking([path], timeout=timeout, jobs=1) as results:
-        return next(iter(results))
 
 
 def _renamed(result: FileResult, path: str) -> FileResult:

@@ -136,6 +136,12 @@ def checking(
         yield _results(files, iter(outcomes), verbose)
 
 
+def checked_alone(file: str, timeout: float) -> FileResult:
+    """The result for one file."""
+    with checking([file], timeout=timeout, jobs=1) as results:
+        return next(iter(results))
+
+
 def _results(
     files: Sequence[str], finished: Iterator[tuple[int, Outcome[FileResult]]], verbose: bool
 ) -> Iterator[FileResult]:

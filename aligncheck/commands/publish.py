@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
-from aligncheck.commands.checking import checking, one_file
+from aligncheck.commands.checking import checked_alone, one_file
 from aligncheck.commands.telling import tell
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def judged(path: str, timeout: float) -> tuple[FileResult, Refutation | None]:
     """The verdict on a file and, where it is not VERIFIED, what a search for a violation finds."""
     from aligncheck.commands.refuting import refuted_after
 
-    with checking([one_file(path)], timeout=timeout, jobs=1) as results:
-        result = next(iter(results))
+    result = checked_alone(one_file(path), timeout)
     return result, refuted_after(result)
 
 

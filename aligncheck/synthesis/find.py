@@ -59,7 +59,6 @@ class SearchTally:
     """What a search has done."""
 
     alignments: int = 0
-    replays: int = 0
     proofs: int = 0
     lines: int = 0
     seconds: float = 0.0
@@ -179,21 +178,19 @@ class _AlignmentSearch:
         )
 
     def _together(self, most: int | None) -> FoundAlignment | None:
-        for chosen in islice(self._combined(), most):
-            if self._passes(chosen, self.pairs):
-                found = self._proved(self._items(chosen), self.pairs)
-                if isinstance(found, FoundAlignment):
-                    return found
-        return None
+        chosen = islice(self._combined(), most)
+        return self._first(self._items(each) for each in chosen if self._passes(each, self.pairs))
 
     def _whole(self, whole: list[Lines]) -> FoundAlignment | None:
-        for items in whole:
+        def breaks(items: Lines) -> bool:
             self._count()
-            if not any(self._breaks(items, pair) for pair in self.pairs):
-                found = self._proved(items, self.pairs)
-                if isinstance(found, FoundAlignment):
-                    return found
-        return None
+            return any(self._breaks(items, pair) for pair in self.pairs)
+
+        return self._first(items for items in whole if not breaks(items))
+
+    def _first(self, passing: Iterator[Lines]) -> FoundAlignment | None:
+        found = (self._proved(items, self.pairs) for items in passing)
+        return next((each for each in found if isinstance(each, FoundAlignment)), None)
 
     def _each_way(self, name: str) -> FoundAlignment | None:
         """One alignment where all answers go up and another where they go down: found apart, proved
@@ -266,7 +263,6 @@ class _AlignmentSearch:
         return pair.memo[key]
 
     def _breaks(self, items: Lines, pair: StoredPair) -> bool:
-        self.tally.replays += 1
         self.spent.spend(1)
         return pair.breaks(replace(self.mechanism, align=items))
 

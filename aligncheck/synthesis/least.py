@@ -75,7 +75,7 @@ def least_claim(source: Source, effort: Effort) -> LeastClaim:
     most = dearest(mechanism, runs)
     holds = verified(judge, source)
     factor = _least_factor(judge, source, mechanism.claim, most.share if most else Fraction(0), holds)
-    least = None if factor is None else _multiple(mechanism.claim, factor)
+    least = None if factor is None else multiple_of(mechanism.claim, factor)
     text = None if least is None else with_claim(source, least)
     formulas: list[str] = []
     free: list[str] = []
@@ -94,7 +94,7 @@ def least_claim(source: Source, effort: Effort) -> LeastClaim:
     )
 
 
-def _multiple(claim: n.Claim, factor: Fraction) -> str:
+def multiple_of(claim: n.Claim, factor: Fraction) -> str:
     """The text of a claim that is so many times as large: in ε beside the same δ, or in ρ."""
     match claim:
         case n.Pure(epsilon=epsilon, most=most):
@@ -117,7 +117,7 @@ def _least_factor(
     options = sorted(f for f in {*parts, least} if f >= least and (f < 1 or not holds) and f > 0)
 
     def shown(factor: Fraction) -> bool:
-        return verified(judge, with_claim(source, _multiple(claim, factor)))
+        return verified(judge, with_claim(source, multiple_of(claim, factor)))
 
     if options and shown(options[0]):
         return options[0]

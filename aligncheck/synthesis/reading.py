@@ -89,7 +89,7 @@ class EmitPlace:
 
 @dataclass
 class ProgramReading:
-    """A program, read once."""
+    """A program, read once. `tested` has the names in the tests around each assignment of a variable."""
 
     mechanism: n.Mechanism
     sites: dict[str, NoiseSite] = field(default_factory=dict)
@@ -97,6 +97,7 @@ class ProgramReading:
     emits: list[EmitPlace] = field(default_factory=list)
     assigned: dict[str, list[n.Expr]] = field(default_factory=dict)
     assigned_at: dict[str, list[int]] = field(default_factory=dict)
+    tested: dict[str, list[set[str]]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     loops: dict[int, n.For | n.While] = field(default_factory=dict)
     added_up: dict[str, n.Expr] = field(default_factory=dict)
@@ -175,6 +176,8 @@ class ProgramReading:
                 case n.Assign(name=name, value=value):
                     self.assigned.setdefault(name, []).append(value)
                     self.assigned_at.setdefault(name, []).append(here)
+                    asked = (b.test for chosen, at in arms for b in chosen.branches[: at + 1])
+                    self.tested.setdefault(name, []).append({x for e in asked for x in walk.names_in(e)})
                 case n.Invoke(name=name):
                     self.calls.add(name)
                 case n.Sample():
@@ -222,7 +225,6 @@ class ProgramReading:
         both).
         """
         found = {*self.sites, *self.private, *(x for x, base in self.items.items() if base in self.private)}
-        under = self._tested()
         while True:
             new = {
                 v
@@ -230,35 +232,12 @@ class ProgramReading:
                 if v not in found
                 and (
                     any(read_in(e) & found for e in values)
-                    or any(names & found and not self.noisy(names) for names in under.get(v, ()))
+                    or any(names & found and not self.noisy(names) for names in self.tested.get(v, ()))
                 )
             }
             if not new:
                 return found
             found |= new
-
-    def _tested(self) -> dict[str, list[frozenset[str]]]:
-        """For each variable, the names in the tests around each of its assignments."""
-        found: dict[str, list[frozenset[str]]] = {}
-
-        def visit(body: Iterable[n.Stmt], tests: frozenset[str]) -> None:
-            for s in body:
-                match s:
-                    case n.Assign(name=name):
-                        found.setdefault(name, []).append(tests)
-                    case n.If(branches=branches, otherwise=otherwise):
-                        inner = tests
-                        for branch in branches:
-                            inner |= walk.names_in(branch.test)
-                            visit(branch.body, inner)
-                        visit(otherwise, inner)
-                    case n.For(body=body) | n.While(body=body):
-                        visit(body, tests)
-                    case n.Simple():
-                        pass
-
-        visit(self.mechanism.body, frozenset())
-        return found
 
     def noisy(self, names: Iterable[str]) -> bool:
         """Whether any of the names is noise, or computed from it."""

@@ -26,7 +26,7 @@ from aligncheck.synthesis import put_in
 from aligncheck.synthesis.dearest import verified
 from aligncheck.synthesis.find import FoundAlignment, SearchEffort, find_alignment
 from aligncheck.synthesis.formulas import NoFormulaError, formula, formula_text, times, to_sympy
-from aligncheck.synthesis.least import LeastClaim, least_claim, moved_at_most
+from aligncheck.synthesis.least import LeastClaim, least_claim, moved_at_most, multiple_of
 from aligncheck.synthesis.put_in import with_claim
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
 from aligncheck.synthesis.runs import some_pairs
@@ -168,17 +168,12 @@ def _more_noise(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:
 
 def _looser_claims(source: Source, claim: n.Approximate | n.Concentrated) -> Iterator[Repair]:
     """Small multiples of the δ, of the ε, or of the ρ."""
-    for text in _multiples(claim):
+    texts = [multiple_of(claim, factor) for factor in _FACTORS]
+    if isinstance(claim, n.Approximate):
+        epsilon = unparse_expr(claim.epsilon)
+        texts = [*(f"{epsilon} delta {times(claim.delta, factor)}" for factor in _FACTORS), *texts]
+    for text in texts:
         yield Repair(f"the claim `{text}`", with_claim(source, text))
-
-
-def _multiples(claim: n.Approximate | n.Concentrated) -> list[str]:
-    match claim:
-        case n.Approximate(epsilon=epsilon, delta=delta):
-            more = [f"{unparse_expr(epsilon)} delta {times(delta, factor)}" for factor in _FACTORS]
-            return more + [f"{times(epsilon, factor)} delta {unparse_expr(delta)}" for factor in _FACTORS]
-        case n.Concentrated(rho=rho):
-            return [f"{times(rho, factor)} zcdp" for factor in _FACTORS]
 
 
 def _one_scale(source: Source, mechanism: n.Mechanism) -> Iterator[Repair]:

@@ -59,7 +59,7 @@ class Candidates:
         self.variables = [x for x in self.changed if x[0] != "$"]
         self.at = n.Name(stretches.index_of(k))
         body = list(walk.statements_in(spec.body))
-        self.noise = {s.name for s in body if isinstance(s, n.Sample)}
+        self.noise = {s.name: s for s in reversed(body) if isinstance(s, n.Sample)}
         self.groups = [i for i in spec.inputs if isinstance(i, n.Queries)]
         self.private = {x for g in self.groups for x in g.names}
         self.given = {x: self._starts(x) for x in (*self.changed, self.at.ident)}
@@ -80,7 +80,7 @@ class Candidates:
         """Whether a draw is in an expression, or an answer."""
         if isinstance(e, n.Call) and e.function == "len":
             return False
-        own = {getattr(e, "ident", ""), getattr(e, "base", "")} & (self.noise | self.private)
+        own = {getattr(e, "ident", ""), getattr(e, "base", "")} & (self.noise.keys() | self.private)
         return bool(own) or isinstance(e, n.Gather) or any(map(self.noisy, walk.parts_of(e)))
 
     def stable(self, e: n.Expr) -> bool:
@@ -341,16 +341,8 @@ class Candidates:
             found += [n.Number(abs(s.number)) for s in self.steps[x] if s.number]
         claim = self.spec.most or self.spec.privacy
         for line, cost in zip(self.all.lines, self.all.costs, strict=True):
-            drawn = next(
-                (
-                    s
-                    for s in walk.statements_in(self.spec.body)
-                    if isinstance(s, n.Sample) and s.name == line.name
-                ),
-                None,
-            )
-            if cost is not None and drawn is not None:
-                found.append((total(claim) * total(drawn.args[0])).expression())
+            if cost is not None and line.name in self.noise:
+                found.append((total(claim) * total(self.noise[line.name].args[0])).expression())
         return [e for e in dict.fromkeys(found) if self.stable(e) and not self.noisy(e)][:8]
 
     @property
