@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Never
 
 from aligncheck.language.source import Source, Span
 
@@ -56,3 +57,18 @@ def fault(
 ) -> SpecError:
     """The error for one fault at one place, ready to be raised."""
     return SpecError(source, Diagnostic(code, message, Label(span, label), related, notes, help))
+
+
+class Faults:
+    """What looks at one source, and raises what is at fault in it."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
+        """See `fault`."""
+        return fault(self.source, code, message, span, **more)
+
+    def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
+        """Raises it."""
+        raise self.fault(code, message, span, **more)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Never
-
 from aligncheck.language.check.symbol_table import SymbolTable, listed
-from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.diagnostics import Faults, Label
 from aligncheck.language.internal import InternalError
-from aligncheck.language.source import Source, Span
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import expressions_in, names_in, parts_of, rounds_of, statements_in
 from aligncheck.language.syntax.wording.faults import nearest
@@ -42,13 +40,10 @@ def _told(f: n.Function) -> tuple[str, tuple[n.Sort, ...], n.Sort]:
     return f.name, f.args, f.result
 
 
-class _Calls:
+class _Calls(Faults):
     def __init__(self, source: Source, symbols: SymbolTable) -> None:
-        self._source = source
+        super().__init__(source)
         self._symbols = symbols
-
-    def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
-        raise fault(self._source, code, message, span, **more)
 
     def callee(self, call: n.Invoke) -> n.Mechanism:
         """The mechanism that is called."""

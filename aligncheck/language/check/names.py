@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Never
+from typing import Never
 
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.check.meant import UnknownName
@@ -15,7 +15,7 @@ from aligncheck.language.check.symbol_table import (
     SymbolTable,
     listed,
 )
-from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.diagnostics import Faults, Label
 from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -74,16 +74,12 @@ class Place:
     point: Label | None = None
 
 
-class Reader:
+class Reader(Faults):
     """Checks the names of expressions against the places where they stand."""
 
     def __init__(self, source: Source, symbols: SymbolTable) -> None:
-        self.source = source
+        super().__init__(source)
         self.symbols = symbols
-
-    def fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
-        """Raises the SpecError for a fault."""
-        raise fault(self.source, code, message, span, **more)
 
     def word_at(self, span: Span) -> Span:
         """The word that a span begins with."""

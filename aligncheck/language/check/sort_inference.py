@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Never
 
 from aligncheck.language.check.symbol_table import ALIGNMENT_COST, ANSWER_INDEX, SymbolTable
-from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.diagnostics import Faults, Label
 from aligncheck.language.families import Family, Lattice
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
@@ -188,15 +187,12 @@ class _Scope:
     compares_lists: bool = False
 
 
-class _Checker:
+class _Checker(Faults):
     def __init__(self, source: Source, symbols: SymbolTable, sorts: Sorts) -> None:
-        self._source = source
+        super().__init__(source)
         self._symbols = symbols
         self._sorts = sorts
         self._body: tuple[n.Stmt, ...] = ()
-
-    def _fail(self, code: str, message: str, span: Span, **more: Any) -> Never:
-        raise fault(self._source, code, message, span, **more)
 
     # --- places ---
 
@@ -287,7 +283,7 @@ class _Checker:
         found: Sort | None = None
         if isinstance(value, n.Gather) and value.function == n.LISTING:
             if value.where is not None:
-                self._fail(
+                self.fail(
                     "bad-arguments",
                     "`list` gives a value for each index: it cannot leave out any by `where`",
                     value.where.span,
@@ -300,7 +296,7 @@ class _Checker:
                 found = given.sort
         wanted = "a list of queries" if isinstance(item, n.Queries) else "a public list"
         if found is None:
-            self._fail(
+            self.fail(
                 "bad-arguments",
                 f"`{argument.name}` must be {wanted}",
                 value.span,
@@ -308,7 +304,7 @@ class _Checker:
             )
         if found is not item.sort and not (found is Sort.INT and item.sort is Sort.REAL):
             message = f"`{argument.name}` must be {wanted} of sort {item.sort.value}, not {found.value}"
-            self._fail("mismatched-sorts", message, value.span)
+            self.fail("mismatched-sorts", message, value.span)
 
     def _invariants(self, invariants: tuple[n.Expr, ...]) -> None:
         for invariant in invariants:
@@ -317,7 +313,7 @@ class _Checker:
     def _assigned(self, name: str, value: n.Expr, span: Span) -> None:
         found, wanted = self._check(value, _Scope()), self._sorts.names[name]
         if (found is Sort.BOOL) != (wanted is Sort.BOOL):
-            self._fail(
+            self.fail(
                 "mismatched-sorts",
                 f"`{name}` is {_NOUN[wanted]} elsewhere, but {_NOUN[found]} here",
                 span,
@@ -363,12 +359,12 @@ class _Checker:
         if found is Sort.BOOL:
             message = f"{what} must be a number, and this is a truth value"
             advice = advice or "write `1 if CONDITION else 0`"
-            self._fail("mismatched-sorts", message, expr.span, help=advice)
+            self.fail("mismatched-sorts", message, expr.span, help=advice)
         return found
 
     def _int(self, expr: n.Expr, scope: _Scope, what: str) -> None:
         if self._number(expr, scope, what) is not Sort.INT:
-            self._fail(
+            self.fail(
                 "mismatched-sorts",
                 f"{what} must be a whole number, and this may not be one",
                 expr.span,
@@ -386,7 +382,7 @@ class _Checker:
                 if expr.ident == item:
                     return f"the index is the first of two names: write `for {item}, {stmt.index} in {base}:`"
         if isinstance(expr, n.Index) and isinstance(expr.index, n.Name):
-            written = self._source.text_of(expr.span)
+            written = self.source.text_of(expr.span)
             if written.isidentifier():  # the second name of a set, which is read as the entry
                 first = expr.index.ident
                 return f"`{written}` is an entry of `{expr.base}`: the index is the first name, `{first}`"
@@ -396,7 +392,7 @@ class _Checker:
 
     def _test(self, expr: n.Expr, scope: _Scope, what: str, advice: str | None = None) -> None:
         if self._check(expr, scope) is not Sort.BOOL:
-            self._fail(
+            self.fail(
                 "mismatched-sorts",
                 f"{what} must be true or false, and this is a number",
                 expr.span,
@@ -462,7 +458,7 @@ class _Checker:
             case n.OutField(index, name):
                 self._int(index, scope, "an index")
                 if name in self._sorts.mixed:
-                    self._fail(
+                    self.fail(
                         "mismatched-sorts",
                         f"`{name}` is a truth value in some records and a number in others",
                         expr.span,
@@ -495,7 +491,7 @@ class _Checker:
                         f"`{end.ident}` is a list, not one value",
                         f"write `range(len({end.ident}))`",
                     )
-                    self._fail("list-as-value", message, end.span, help=advice)
+                    self.fail("list-as-value", message, end.span, help=advice)
                 self._int(end, scope, "a bound of `range`")
         if gather.count is not None:
             self._int(gather.count, scope, f"how many `{gather.function}` selects")
@@ -515,16 +511,16 @@ class _Checker:
         if name in scope.binders:
             return scope.binders[name]
         if self._symbols.is_list(name):
-            self._fail("list-as-value", f"`{name}` is a list, not one value", span, help=f"write `{name}[i]`")
+            self.fail("list-as-value", f"`{name}` is a list, not one value", span, help=f"write `{name}[i]`")
         if name in self._symbols.calls:
-            self._fail(
+            self.fail(
                 "list-as-value",
                 f"`{name}` is what a mechanism released, not one value",
                 span,
                 help=f"write `{name}[r].FIELD`, `{name}[r] is TAG`, `{name}.count(TAG)` or `len({name})`",
             )
         if name in self._symbols.selections:
-            self._fail(
+            self.fail(
                 "list-as-value",
                 f"`{name}` is a list of indices, not one value",
                 span,
@@ -536,7 +532,7 @@ class _Checker:
         base = expr.base
         lists = self._symbols.noise.keys() | self._symbols.selections.keys()
         if base in scope.binders or not (self._symbols.is_list(base) or base in lists):
-            self._fail(
+            self.fail(
                 "not-a-list",
                 f"`{base}` is one value, not a list",
                 expr.span,
@@ -552,7 +548,7 @@ class _Checker:
             or arg.ident in self._symbols.calls
         ):
             return
-        self._fail(
+        self.fail(
             "not-a-list",
             "`len` takes a list: of queries, a public one, or a selection",
             arg.span,
@@ -569,10 +565,10 @@ class _Checker:
             shown = unparse_expr(left)
             advice = f"`{shown}` is a number: compare it with one, as in `{self._compared(left, scope)}`"
             message = f"the left-hand side is {_NOUN[_widest(one)]}, and this is {_NOUN[Sort.BOOL]}"
-            self._fail("mismatched-sorts", message, right.span, help=advice)
+            self.fail("mismatched-sorts", message, right.span, help=advice)
         self._same(one, other, right.span, "the left-hand side")
         if one is Sort.BOOL and expr.op not in ("==", "!="):
-            self._fail(
+            self.fail(
                 "mismatched-sorts",
                 f"`{expr.op}` compares numbers, not truth values",
                 expr.span,
@@ -592,7 +588,7 @@ class _Checker:
         same = expr.left.ident == expr.right.ident and expr.left.primed != expr.right.primed
         if not same or expr.op not in ("<=", ">="):
             name = expr.left.ident
-            self._fail(
+            self.fail(
                 "list-as-value",
                 "lists are compared between D and D' only, every answer by `<=` or `>=`",
                 expr.span,
@@ -603,7 +599,7 @@ class _Checker:
         if (one is Sort.BOOL) != (other is Sort.BOOL):
             message = f"{what} is {_NOUN[_widest(one)]}, and this is {_NOUN[_widest(other)]}"
             advice = "both sides are numbers, or both are truth values"
-            self._fail("mismatched-sorts", message, span, help=advice)
+            self.fail("mismatched-sorts", message, span, help=advice)
         return Sort.REAL if Sort.REAL in (one, other) else one
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Never
+from typing import Never
 
-from aligncheck.language.diagnostics import Label, fault
+from aligncheck.language.diagnostics import Faults, Label
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
@@ -105,9 +105,9 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-class _Collector:
+class _Collector(Faults):
     def __init__(self, source: Source) -> None:
-        self._source = source
+        super().__init__(source)
         self._inputs: dict[str, n.Input] = {}
         self._noise: dict[str, list[n.Sample]] = {}
         self._variables: dict[str, Span] = {}
@@ -124,7 +124,7 @@ class _Collector:
     def symbols(self) -> SymbolTable:
         for tag, emit in self._tags.items():
             if not emit.fields and (tag in self._inputs or tag in self._noise or tag in self._variables):
-                self._raise(
+                self.fail(
                     "missing-tag",
                     f"`{tag}` is a value, and a record that is a tag alone releases none",
                     emit.span,
@@ -145,17 +145,14 @@ class _Collector:
             self.uses,
         )
 
-    def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
-        raise fault(self._source, code, message, span, **more)
-
     def declare(self, item: n.Input) -> None:
         for name in item.names:
             self._is_free(name, item.span)
             if name == ANSWER_INDEX:
-                self._raise(
+                self.fail(
                     "reserved-name",
                     "`i` is the index of an answer in `sensitivity`: no input can have this name",
-                    word_in(self._source, item.span, name),
+                    word_in(self.source, item.span, name),
                     help="choose another name",
                 )
             if name in self._inputs:
@@ -198,10 +195,10 @@ class _Collector:
             self._only_selected(name, assign.span, self._variables[name])
         self._variable(name, assign.span)
         if name in self._loops:
-            self._raise(
+            self.fail(
                 "assigned-loop-variable",
                 f"`{name}` belongs to a loop: only the loop changes it",
-                word_in(self._source, assign.span, name),
+                word_in(self.source, assign.span, name),
                 related=(Label(self._loops[name], "the loop"),),
                 help="use another name",
             )
@@ -219,10 +216,10 @@ class _Collector:
         self._assigned.add(name)
 
     def _only_selected(self, name: str, span: Span, other: Span) -> Never:
-        self._raise(
+        self.fail(
             "bad-selection",
             f"`{name}` is a selection, which gets its value in one place only",
-            word_in(self._source, span, name),
+            word_in(self.source, span, name),
             related=(Label(other, "it gets a value here, too"),),
             help="use another name",
         )
@@ -235,17 +232,17 @@ class _Collector:
         if item is not None:
             self._items.add(item)
         if item == loop.index:
-            self._raise("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
+            self.fail("duplicate-name", f"`{item}` is both the index and the answer", loop.span)
 
     def _looped(self, name: str, span: Span) -> None:
         """A loop's variable is gone after the loop, so it cannot be one that has a value elsewhere."""
         self._variable(name, span)
-        self._loops.setdefault(name, word_in(self._source, span, name))
+        self._loops.setdefault(name, word_in(self.source, span, name))
         if name in self._assigned:
-            self._raise(
+            self.fail(
                 "assigned-loop-variable",
                 f"`{name}` has a value already, which the loop would take away",
-                word_in(self._source, span, name),
+                word_in(self.source, span, name),
                 related=(Label(self._variables[name], "it gets its value here"),),
                 help="use another name",
             )
@@ -253,19 +250,19 @@ class _Collector:
     def _variable(self, name: str, span: Span) -> None:
         self._is_free(name, span)
         if name in self._inputs:
-            self._raise(
+            self.fail(
                 "assigned-input",
                 f"`{name}` is an input and keeps its value",
-                word_in(self._source, span, name),
+                word_in(self.source, span, name),
                 related=(Label(self._inputs[name].span, "declared here"),),
                 help="use another name",
             )
         drawn = self._noise[name][0] if name in self._noise else self._densities.get(name)
         if drawn is not None:
-            self._raise(
+            self.fail(
                 "assigned-noise",
                 f"`{name}` is a noise variable: it gets its value from its draw",
-                word_in(self._source, span, name),
+                word_in(self.source, span, name),
                 related=(Label(drawn.span, "drawn here"),),
                 help="use another name for what is computed from it",
             )
@@ -285,7 +282,7 @@ class _Collector:
         draws = self._noise.setdefault(name, [])
         draws.append(sample)
         if (draws[0].index is None) != (sample.index is None):
-            self._raise(
+            self.fail(
                 "noise-index",
                 f"`{name}` is drawn both with an index and without one",
                 sample.span,
@@ -298,7 +295,7 @@ class _Collector:
         wanted = [each.name for each in first.fields]
         names = {*wanted, *(each.name for each in emit.fields)}
         if [each.name for each in emit.fields] != wanted:
-            self._raise(
+            self.fail(
                 "emit-fields",
                 f"records `{emit.tag}` do not all have the same fields in the same order",
                 emit.span,
@@ -314,18 +311,18 @@ class _Collector:
         if name in self._functions:
             self._twice(name, span, self._functions[name].span)
         if name in RESERVED_NAMES:
-            self._raise(
+            self.fail(
                 "reserved-name",
                 f"`{name}` is {RESERVED_NAMES[name]}: nothing else can have this name",
-                word_in(self._source, span, name),
+                word_in(self.source, span, name),
                 help="choose another name",
             )
 
     def _twice(self, name: str, span: Span, first: Span) -> Never:
-        self._raise(
+        self.fail(
             "duplicate-name",
             f"`{name}` has a meaning already",
-            word_in(self._source, span, name),
+            word_in(self.source, span, name),
             related=(Label(first, "first here"),),
             help="choose another name",
         )

@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Never, TypeVar
+from typing import Any, TypeVar
 
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.conditions import Condition, condition_named
-from aligncheck.language.diagnostics import Label, SpecError, fault
+from aligncheck.language.diagnostics import Faults, Label, SpecError
 from aligncheck.language.families import SPELLINGS, Family
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
@@ -116,11 +116,11 @@ def _read_as_entry(expr: n.Expr, item: str, base: str, index: n.Expr) -> n.Expr:
     return done[0]
 
 
-class Builder:
+class Builder(Faults):
     """What each rule means: children are lexemes, nodes, and None for what is left out."""
 
     def __init__(self, source: Source, remarks: tuple[str, ...]) -> None:
-        self._source = source
+        super().__init__(source)
         self._remarks = remarks
 
     def built(self, tree: Any) -> Any:
@@ -149,12 +149,6 @@ class Builder:
         if rule in _ATTRIBUTES:
             return _Attribute(rule, children[1], _over(children))
         return None if rule.startswith("_") else getattr(self, rule)(children)
-
-    def _fault(self, code: str, message: str, span: Span, **more: Any) -> SpecError:
-        return fault(self._source, code, message, span, **more)
-
-    def _raise(self, code: str, message: str, span: Span, **more: Any) -> Never:
-        raise self._fault(code, message, span, **more)
 
     # --- the whole ---
 
@@ -228,7 +222,7 @@ class Builder:
             return lines[0], False
         others = [line for line in lines if line.verdict != "refuted"]
         if len(lines) > 2 or len(others) != 1:
-            self._raise(
+            self.fail(
                 "bad-expect",
                 "there are two expectations of one verdict",
                 lines[1].span,
@@ -236,7 +230,7 @@ class Builder:
                 help="only `expect refuted` may stand beside another `expect` line",
             )
         if others[0].verdict in ("verified", "error"):
-            self._raise(
+            self.fail(
                 "bad-expect",
                 f"`expect {others[0].verdict}` and `expect refuted` contradict each other",
                 lines[1].span,
@@ -249,7 +243,7 @@ class Builder:
         words = " ".join(phrase.text.split())
         verdict, _, at = words.partition(" at ")
         if verdict not in VERDICTS:
-            raise self._fault(
+            self.fail(
                 "bad-expect",
                 f"`{words}` is no expectation",
                 phrase.span,
@@ -262,17 +256,17 @@ class Builder:
 
     def _check_expected(self, verdict: str, at: str, span: Span) -> None:
         if verdict in ("verified", "refuted"):
-            raise self._fault("bad-expect", f"`expect {verdict}` has no `at`", span)
+            self.fail("bad-expect", f"`expect {verdict}` has no `at`", span)
         if verdict != "error" and condition_named(at) is None:
             ids = [condition.id for condition in Condition]
-            raise self._fault(
+            self.fail(
                 "bad-expect",
                 f"`{at}` is no condition",
                 span,
                 help=nearest(at, ids) or "the conditions are " + ", ".join(ids),
             )
         if verdict == "error" and not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", at):
-            raise self._fault("bad-expect", f"`{at}` is no error code", span, help="such as `unknown-name`")
+            self.fail("bad-expect", f"`{at}` is no error code", span, help="such as `unknown-name`")
 
     # --- inputs ---
 
@@ -305,7 +299,7 @@ class Builder:
         word: Lexeme = c[1]
         known = {each.value: each for each in n.Adjacency}
         if word.text.lower() not in known:
-            raise self._fault(
+            self.fail(
                 "unknown-adjacency",
                 f"unknown adjacency `{word.text}`",
                 word.span,
@@ -319,7 +313,7 @@ class Builder:
         if word.text not in known:
             message = f"answers of two lines share no `{word.text}`"
             advice = nearest(word.text, known) or "write `same index as q` or `same direction as q`"
-            raise self._fault("unknown-attribute", message, word.span, help=advice)
+            self.fail("unknown-attribute", message, word.span, help=advice)
         return _Attribute(f"same {word.text}", n.Name(other.text, span=other.span), _over(c))
 
     def declaration(self, c: _Children) -> list[n.Input]:
@@ -334,7 +328,7 @@ class Builder:
         found: dict[str, _Attribute] = {}
         for attribute in attributes:
             if attribute.name in found:
-                raise self._fault(
+                self.fail(
                     "duplicate-attribute",
                     f"`{attribute.name}` is given twice",
                     attribute.span,
@@ -351,7 +345,7 @@ class Builder:
         self, names: list[Lexeme], sort: _Sort, found: dict[str, _Attribute], span: Span
     ) -> n.Queries:
         if sort.sort is n.Sort.BOOL:
-            raise self._fault("bad-sort", "an answer is a number, not a bool", sort.span)
+            self.fail("bad-sort", "an answer is a number, not a bool", sort.span)
 
         def value(name: str) -> Any:
             return found[name].value if name in found else None
@@ -379,21 +373,21 @@ class Builder:
         """Adjacency `any` says by a range how far answers move, every other one by a sensitivity."""
         if adjacency.free:
             if "range" not in found:
-                raise self._fault(
+                self.fail(
                     "missing-range",
                     "adjacency `any` needs a range",
                     found["adjacency"].span,
                     help="add `range [low, high]`: any answer in it may be replaced by any other",
                 )
             if "sensitivity" in found:
-                raise self._fault(
+                self.fail(
                     "unexpected-attribute",
                     "under adjacency `any` an answer moves freely within its range: there is no sensitivity",
                     found["sensitivity"].span,
                     help="leave it out",
                 )
         elif "sensitivity" not in found:
-            raise self._fault(
+            self.fail(
                 "missing-sensitivity",
                 "a query needs a sensitivity: how far may its answer move?",
                 span,
@@ -408,7 +402,7 @@ class Builder:
             raise self._no_default(found["default"], "a list has no default")
         for name, attribute in found.items():
             if name not in ("where", "default"):
-                raise self._fault(
+                self.fail(
                     "unexpected-attribute",
                     f"`{name}` belongs to queries; `{names[0].text}` is public",
                     attribute.span,
@@ -425,7 +419,7 @@ class Builder:
 
     def _no_default(self, attribute: _Attribute, message: str) -> SpecError:
         advice = "only public numbers and truth values have one: leave it out"
-        return self._fault("unexpected-attribute", message, attribute.span, help=advice)
+        return self.fault("unexpected-attribute", message, attribute.span, help=advice)
 
     # --- statements ---
 
@@ -437,7 +431,7 @@ class Builder:
         return body
 
     def _misplaced(self, invariant: _Invariant) -> SpecError:
-        return self._fault(
+        return self.fault(
             "misplaced-invariant",
             "an `invariant` stands at the top of a loop's body, before its other statements",
             invariant.span,
@@ -450,8 +444,8 @@ class Builder:
         name, _, repeat, callee, *_, rounds = c
         arguments = [child for child in c if isinstance(child, n.Argument)]
         if callee.text in n.FUNCTIONS or callee.text in n.GATHERS:
-            place = self._source.text.index("=", arguments[0].span.start)
-            self._raise(
+            place = self.source.text.index("=", arguments[0].span.start)
+            self.fail(
                 "unexpected-equals",
                 f"`{callee.text}` is a function: its arguments have no names",
                 Span(place, place + 1),
@@ -459,10 +453,10 @@ class Builder:
             )
         for position, each in enumerate(arguments):
             if each.name in {other.name for other in arguments[:position]}:
-                self._raise("bad-arguments", f"`{each.name}` is given twice", each.span)
+                self.fail("bad-arguments", f"`{each.name}` is given twice", each.span)
         if (repeat is None) != (rounds is None):
             message = "a call is repeated until a test of what it released holds"
-            self._raise("bad-repeat", message, _over(c), help=f"write `{name.text} = {REPEAT}`")
+            self.fail("bad-repeat", message, _over(c), help=f"write `{name.text} = {REPEAT}`")
         return n.Invoke(name.text, callee.text, tuple(arguments), rounds, span=_over(c))
 
     def rounds(self, c: _Children) -> n.Rounds:
@@ -473,7 +467,7 @@ class Builder:
                 "it ends only if there is a chance to stop after each round, or the test has one to hold on "
                 "every input, of which there is no proof; the claim is the same for every chance above 0"
             )
-            self._raise(
+            self.fail(
                 "bad-repeat",
                 "nothing shows that this ends",
                 _over(c),
@@ -537,7 +531,7 @@ class Builder:
             return self._logistic(name, index, arguments, clause, span=_over(c))
         family = self._family(family_word)
         if clause is not None:
-            self._raise(
+            self.fail(
                 "bad-truncation",
                 f"`{family.value}` noise is not cut off",
                 clause.span,
@@ -554,9 +548,9 @@ class Builder:
             advice = nearest(word.text, ("Choose",)) or "write `winner ~ Choose(exp(E) for i in q)`"
             if word.text in SPELLINGS:
                 advice = f"draw in a loop: `for i in range(k): {name.text}[i] ~ {word.text}(…)`"
-            self._raise("unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice)
+            self.fail("unknown-family", f"`{word.text}` does not choose from a set", word.span, help=advice)
         if index is not None:
-            self._raise(
+            self.fail(
                 "noise-index",
                 "what is chosen has no index",
                 opening.span.to(index.span),
@@ -577,15 +571,15 @@ class Builder:
     ) -> n.Logistic:
         usage = "write `gap ~ Logistic(location, scale) where gap > 0`"
         if index is not None:
-            self._raise("noise-index", "a number with a stated density has no index", index.span, help=usage)
+            self.fail("noise-index", "a number with a stated density has no index", index.span, help=usage)
         given = self._named_arguments("Logistic", ("location", "scale"), arguments, usage)
         if "location" not in given:
-            self._raise("bad-arguments", "`Logistic` needs its location", span, help=usage)
+            self.fail("bad-arguments", "`Logistic` needs its location", span, help=usage)
         low: n.Expr | None = None
         if isinstance(clause, n.Compare) and clause.op == ">" and clause.left == n.Name(name.text):
             low = clause.right
         elif clause is not None:
-            self._raise(
+            self.fail(
                 "bad-truncation",
                 f"a draw is cut off below by one bound: `{name.text} > E`",
                 clause.span,
@@ -599,8 +593,8 @@ class Builder:
             return SPELLINGS[word.text]
         reason = REFUSED_FAMILIES.get(word.text.lower())
         if reason is not None:
-            raise scope_fault(self._source, word.text, reason, word.span)
-        raise self._fault(
+            raise scope_fault(self.source, word.text, reason, word.span)
+        raise self.fault(
             "unknown-family",
             f"unknown noise `{word.text}`",
             word.span,
@@ -622,9 +616,7 @@ class Builder:
             given.setdefault("step", n.Number(Fraction(1), span=word.span))
         for name in wanted:
             if name not in given:
-                raise self._fault(
-                    "bad-arguments", f"`{family.value}` needs its {name}", word.span, help=usage
-                )
+                self.fail("bad-arguments", f"`{family.value}` needs its {name}", word.span, help=usage)
         return tuple(given[name] for name in wanted)
 
     def _named_arguments(
@@ -642,7 +634,7 @@ class Builder:
                     if name in given
                     else f"`{family}` has no argument `{name}`"
                 )
-                raise self._fault("bad-arguments", message, argument.span, help=usage)
+                self.fail("bad-arguments", message, argument.span, help=usage)
             given[name] = argument.value
         return given
 
@@ -653,7 +645,7 @@ class Builder:
         for argument in arguments:
             if argument.name is None and len(arguments) > 1:
                 x = argument.value.ident if isinstance(argument.value, n.Name) else None
-                raise self._fault(
+                self.fail(
                     "unnamed-field",
                     "a record with several fields needs a name for each",
                     argument.span,
@@ -662,7 +654,7 @@ class Builder:
             name = argument.name.text if argument.name else "value"
             if name in {each.name for each in fields}:
                 advice = "give each field a name of its own"
-                raise self._fault(
+                self.fail(
                     "duplicate-field", f"the record has two fields `{name}`", argument.span, help=advice
                 )
             fields.append(n.EmitField(name, argument.value, span=argument.span))
@@ -692,7 +684,7 @@ class Builder:
     def _arms(self, what: str, before: list[list[_T]], arm: _T) -> list[_T]:
         found = [*(before[0] if before else ()), arm]
         if len(found) > MAX_ARMS:
-            self._raise("too-many-branches", f"{what} has at most {MAX_ARMS} arms", _over(found[-1:]))
+            self.fail("too-many-branches", f"{what} has at most {MAX_ARMS} arms", _over(found[-1:]))
         return found
 
     def if_(self, c: _Children) -> n.If:
@@ -786,12 +778,12 @@ class Builder:
     def _literal(self, lexeme: Lexeme) -> Fraction:
         digits, _, exponent = lexeme.text.lower().partition("e")
         if len(digits) > MAX_DIGITS:
-            raise self._fault(
+            self.fail(
                 "bad-number", f"a number has at most {MAX_DIGITS} digits, not {len(digits)}", lexeme.span
             )
         # The length is looked at first: converting a huge exponent would be work already.
         if len(exponent) > 5 or abs(int(exponent or "0")) > MAX_EXPONENT:
-            raise self._fault(
+            self.fail(
                 "bad-number",
                 f"the exponent of this number is out of range: at most {MAX_EXPONENT} either way",
                 lexeme.span,
@@ -842,14 +834,14 @@ class Builder:
         _, index, _, item, _, over, _, where, _ = header
         if item is not None:
             if isinstance(over, n.OverRange):
-                self._raise(
+                self.fail(
                     "bad-set",
                     "`range` brings an index only",
                     item.span,
                     help=f"write `for {index.text} in range(…)`",
                 )
             if item.text == index.text:
-                self._raise("duplicate-name", f"`{item.text}` is both the index and the entry", item.span)
+                self.fail("duplicate-name", f"`{item.text}` is both the index and the entry", item.span)
             at: n.Expr = n.Name(index.text, span=item.span)
             at = cell(over.index, at, over.span) if isinstance(over, n.Index) else at
             body = _read_as_entry(body, item.text, over.base, at)
@@ -864,7 +856,7 @@ class Builder:
         name = function.text
         if name not in (*n.GATHERS, n.LOG_SUM):
             scalar = name in n.FUNCTIONS
-            self._raise(
+            self.fail(
                 "bad-arguments" if scalar else "unknown-function",
                 f"`{name}` takes values, not a set of them" if scalar else f"unknown function `{name}`",
                 function.span,
@@ -874,15 +866,15 @@ class Builder:
         if name in n.SELECTING:
             usage = f"write `{name}(k, q[j] + eta[j] for j in q)`"
             if len(elements) == 1:
-                self._raise(
+                self.fail(
                     "bad-arguments", f"`{name}` needs how many to select, first", function.span, help=usage
                 )
             if len(elements) > 2:
                 message = f"`{name}` takes a number and one value for each index"
-                self._raise("bad-arguments", message, elements[2].span, help=usage)
+                self.fail("bad-arguments", message, elements[2].span, help=usage)
             return elements[0], elements[1]
         if len(elements) > 1:
-            self._raise(
+            self.fail(
                 "bad-arguments",
                 f"`{name}` over a set takes one value for each index",
                 elements[0].span,
@@ -893,7 +885,7 @@ class Builder:
     def member(self, c: _Children) -> n.Expr:
         index, negation, _, selection = c
         if not isinstance(selection, n.Name):
-            self._raise(
+            self.fail(
                 "not-a-selection",
                 "`in` asks about a variable that `top` gives, by its name",
                 selection.span,
@@ -902,7 +894,7 @@ class Builder:
                 else "give the selection a name first: `winners = top(k, …)`",
             )
         if selection.primed:
-            self._raise(
+            self.fail(
                 "bad-prime",
                 f"`{selection.ident}` is the selection in the run on D",
                 selection.span,
@@ -932,9 +924,9 @@ class Builder:
     def out_count(self, c: _Children) -> n.OutCount:
         if c[2].text != "count" and c[0].text in LIBRARIES:
             message = f"`{c[0].text}` is no name here: there are no modules"
-            raise self._fault("unknown-name", message, _over(c), help=idiom_of(c[2].text))
+            self.fail("unknown-name", message, _over(c), help=idiom_of(c[2].text))
         if c[2].text != "count":
-            raise self._fault(
+            self.fail(
                 "bad-output",
                 f"`{c[0].text}.{c[2].text}(…)` is not defined",
                 _over(c),

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from aligncheck.language.diagnostics import Label, SpecError, fault
+from aligncheck.language.diagnostics import Faults, Label, SpecError
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
 
@@ -192,11 +192,11 @@ def word_in(source: Source, span: Span, name: str, *, last: bool = False) -> Spa
     return found
 
 
-class _Scanner:
+class _Scanner(Faults):
     """One pass over the text. Line structure is decided at the first lexeme of each logical line."""
 
     def __init__(self, source: Source) -> None:
-        self.source = source
+        super().__init__(source)
         self.text = source.text
         self.lexemes: list[Lexeme] = []
         self.comments: list[Comment] = []
@@ -249,16 +249,14 @@ class _Scanner:
         """Stops early, so that no later stage meets a line or a file of any length."""
         count = len(self.lexemes)
         if count + len(self.comments) > MAX_LEXEMES:
-            raise fault(
-                self.source,
+            self.fail(
                 "too-large",
                 f"this file has more than {MAX_LEXEMES} words, symbols and comments",
                 match_span(match),
                 help="a spec holds one small mechanism; a real one has a few hundred",
             )
         if count - self.line_lexemes > MAX_LINE:
-            raise fault(
-                self.source,
+            self.fail(
                 "too-many-terms",
                 f"this line has more than {MAX_LINE} words and symbols",
                 match_span(match),
@@ -283,8 +281,7 @@ class _Scanner:
         if indent:
             self._check_indent(indent, span)
         if not self.lexemes and indent:
-            raise fault(
-                self.source,
+            self.fail(
                 "unexpected-indent",
                 "the first line is indented",
                 span,
@@ -294,12 +291,7 @@ class _Scanner:
         if len(indent) > len(self.indents[-1]):
             self.indents.append(indent)
             if len(self.indents) - 1 > MAX_BLOCKS:
-                raise fault(
-                    self.source,
-                    "too-deep",
-                    f"blocks are nested more than {MAX_BLOCKS} deep",
-                    match_span(match),
-                )
+                self.fail("too-deep", f"blocks are nested more than {MAX_BLOCKS} deep", match_span(match))
             self._add("INDENT", "", self.line_start, start)
         else:
             self._dedent_to(indent, span)
@@ -313,16 +305,14 @@ class _Scanner:
             return
         names = {" ": "spaces", "\t": "tabs"}
         if where == span:
-            raise fault(
-                self.source,
+            self.fail(
                 "mixed-indentation",
                 "this indentation mixes tabs and spaces",
                 span,
                 help="indent the whole file with spaces, or the whole file with tabs",
             )
         other = "\t" if first == " " else " "
-        raise fault(
-            self.source,
+        self.fail(
             "mixed-indentation",
             f"this line is indented with {names[other]}, lines before it with {names[first]}",
             span,
@@ -336,8 +326,7 @@ class _Scanner:
             self._add("DEDENT", "", span.end, span.end)
         if len(self.indents[-1]) != len(indent):
             depths = ", ".join(str(len(each)) for each in self.indents)
-            raise fault(
-                self.source,
+            self.fail(
                 "inconsistent-indentation",
                 f"this line is indented by {len(indent)}, which matches no block that is open here",
                 span,
@@ -362,20 +351,13 @@ class _Scanner:
                 self._number(match)
             case "word":
                 if len(text) > MAX_WORD:
-                    raise fault(
-                        self.source,
-                        "too-large",
-                        f"a name has at most {MAX_WORD} characters",
-                        Span(start, end),
-                    )
+                    self.fail("too-large", f"a name has at most {MAX_WORD} characters", Span(start, end))
                 self._add("NAME", spelt_out(text), start, end)
             case "string":
                 self._string(match)
             case "foreign":
-                raise fault(
-                    self.source, "unexpected-character", f"`{text}` means nothing here", Span(start, end),
-                    help=_FOREIGN[text],
-                )  # fmt: skip
+                message, span = f"`{text}` means nothing here", Span(start, end)
+                self.fail("unexpected-character", message, span, help=_FOREIGN[text])
             case _:
                 self._add(_OPERATORS[text], _CANONICAL.get(text, text), start, end)
                 self._bracket(self.lexemes[-1])
@@ -384,8 +366,7 @@ class _Scanner:
         if lexeme.text in _CLOSER:
             self.brackets.append(lexeme)
             if len(self.brackets) > MAX_BRACKETS:
-                raise fault(
-                    self.source,
+                self.fail(
                     "too-deep",
                     f"brackets are nested more than {MAX_BRACKETS} deep",
                     lexeme.span,
@@ -393,13 +374,10 @@ class _Scanner:
                 )
         elif lexeme.text in (")", "]"):
             if not self.brackets:
-                raise fault(
-                    self.source, "unmatched-bracket", f"this `{lexeme.text}` closes nothing", lexeme.span
-                )
+                self.fail("unmatched-bracket", f"this `{lexeme.text}` closes nothing", lexeme.span)
             opener = self.brackets.pop()
             if _CLOSER[opener.text] != lexeme.text:
-                raise fault(
-                    self.source,
+                self.fail(
                     "unmatched-bracket",
                     f"`{opener.text}` is closed by `{lexeme.text}`",
                     lexeme.span,
@@ -409,8 +387,7 @@ class _Scanner:
 
     def _unclosed(self) -> SpecError:
         opener = self.brackets[-1]
-        return fault(
-            self.source,
+        return self.fault(
             "unclosed-bracket",
             f"this `{opener.text}` is never closed",
             opener.span,
@@ -425,15 +402,8 @@ class _Scanner:
             return
         span = Span(match.start(), follower.end())
         if follower.group().startswith("_"):
-            raise fault(
-                self.source,
-                "bad-number",
-                "numbers are written without `_`",
-                span,
-                help="write 1000, not 1_000",
-            )
-        raise fault(
-            self.source,
+            self.fail("bad-number", "numbers are written without `_`", span, help="write 1000, not 1_000")
+        self.fail(
             "bad-number",
             "a number is followed directly by a name",
             span,
@@ -452,12 +422,8 @@ class _Scanner:
             self.line_start = match.start() + last_break + 1
 
     def _unterminated(self, offset: int) -> SpecError:
-        return fault(
-            self.source,
-            "unclosed-string",
-            "this text is never closed",
-            Span(offset, offset + 1),
-            help='add `"`',
+        return self.fault(
+            "unclosed-string", "this text is never closed", Span(offset, offset + 1), help='add `"`'
         )
 
     # --- expectation ---
@@ -491,8 +457,7 @@ class _Scanner:
         code = f"U+{ord(character):04X}"
         name = unicodedata.name(character, "").lower()
         if character.isspace() or unicodedata.category(character) in ("Cf", "Cc", "Zs"):
-            return fault(
-                self.source,
+            return self.fault(
                 "unexpected-character",
                 f"an invisible character stands here: {name or 'control character'} ({code})",
                 span,
@@ -501,9 +466,9 @@ class _Scanner:
         if character.isalpha():
             message = f"the letter `{character}` ({code}) cannot stand here"
             advice = "names are made of the letters A-Z and a-z, Greek letters, digits and `_`"
-            return fault(self.source, "unexpected-character", message, span, help=advice)
+            return self.fault("unexpected-character", message, span, help=advice)
         message = f"the character `{character}` ({code}{', ' * bool(name)}{name}) cannot stand here"
-        return fault(self.source, "unexpected-character", message, span)
+        return self.fault("unexpected-character", message, span)
 
 
 def match_span(match: re.Match[str]) -> Span:
