@@ -7,7 +7,6 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from aligncheck.runtime import (
     Spec,
 )
 from aligncheck.runtime.losses import ApproximateLoss, ConcentratedLoss, Loss, PureLoss, tight_epsilon_of
-from aligncheck.statistical.cannot_test import CannotTest, one_line
+from aligncheck.statistical.cannot_test import CannotTest, needs, one_line, unknown
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
 from aligncheck.statistical.patterns import InputPair
@@ -216,16 +215,10 @@ def _made(cls: Callable[..., Mechanism], spec: Spec, setup: Setup) -> Mechanism:
     settings = {**{name: text for name, text in setup.offered if name in infos}, **settings}
     for name in settings:
         if name not in infos:
-            near = get_close_matches(name, infos, 1)
-            listed = ", ".join(f"`{other}`" for other in infos) or "none"
-            hint = f"did you mean `{near[0]}`? " if near else ""
-            raise CannotTest(f"`{spec.name}` has no parameter `{name}`", f"{hint}its parameters: {listed}")
+            raise CannotTest(*unknown(spec.name, name, list(infos)))
     missing = [name for name, info in infos.items() if name not in settings and info.default is None]
     if missing:
-        raise CannotTest(
-            f"`{spec.name}` needs {', '.join(f'`{name}`' for name in missing)}",
-            " ".join(f"--set {name}=VALUE" for name in missing),
-        )
+        raise CannotTest(*needs(spec.name, missing))
     try:
         return cls(**{infos[name].keyword: _value(infos[name], text) for name, text in settings.items()})
     except ArgumentError as error:

@@ -9,14 +9,13 @@ import random
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 
 from aligncheck.runtime import Mechanism
-from aligncheck.statistical.cannot_test import CannotTest, one_line
+from aligncheck.statistical.cannot_test import CannotTest, needs, one_line, unknown
 from aligncheck.statistical.compiled import compiled
 from aligncheck.statistical.outputs import Outputs, Thrown, joined, outputs_of, outputs_of_batch
 from aligncheck.statistical.patience import TookTooLong, patience
@@ -198,7 +197,7 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
     arguments = {key: value_of(text) for key, text in setup.settings}
     for key in arguments:
         if key == database or (key not in named and not open_ended):
-            raise CannotTest(*_unknown(name, key, [n for n in named if n not in (database, *_SUPPLIED)]))
+            raise CannotTest(*unknown(name, key, [n for n in named if n not in (database, *_SUPPLIED)]))
     for key, text in setup.offered:
         if key in named and key != database:
             arguments.setdefault(key, value_of(text))
@@ -234,7 +233,7 @@ def _keyword(parameter: inspect.Parameter) -> bool:
 def _database(name: str, parameters: Mapping[str, inspect.Parameter], wanted: str | None) -> str:
     if wanted is not None:
         if wanted not in parameters:
-            raise CannotTest(*_unknown(name, wanted, list(parameters)))
+            raise CannotTest(*unknown(name, wanted, list(parameters)))
         parameter = parameters[wanted]
         first = next(iter(parameters))
         if parameter.kind is parameter.POSITIONAL_ONLY and wanted != first:
@@ -250,18 +249,10 @@ def _database(name: str, parameters: Mapping[str, inspect.Parameter], wanted: st
     )
 
 
-def _unknown(name: str, key: str, names: list[str]) -> tuple[str, str]:
-    near = get_close_matches(key, names, 1)
-    hint = f"did you mean `{near[0]}`? " if near else ""
-    listed = ", ".join(f"`{other}`" for other in names) or "none that can be set"
-    return f"`{name}` has no parameter `{key}`", f"{hint}its parameters: {listed}"
-
-
 def _missing(name: str, missing: list[str]) -> tuple[str, str]:
-    listed = ", ".join(f"`{key}`" for key in missing)
     if len(missing) == 1 and missing[0] in EPS:
         return (
             f"`{name}` needs `{missing[0]}`, the level that it is to claim",
             f"--set {missing[0]}=VALUE, or a single `--eps VALUE`, which it is then given",
         )
-    return f"`{name}` needs {listed}", " ".join(f"--set {key}=VALUE" for key in missing)
+    return needs(name, missing)
