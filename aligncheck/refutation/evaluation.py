@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import reduce
+from math import prod
 from typing import Any
 
 from flint import fmpq
@@ -477,21 +479,17 @@ class Evaluation:
         finally:
             self.frame.bound = outside
 
+    def passing(self, expr: nodes.Gather) -> Iterator[int]:
+        """The same, where the filter holds."""
+        return (index for index in self.bindings(expr) if expr.where is None or self.truth(expr.where))
+
     def members(self, expr: nodes.Gather) -> list[tuple[int, Any]]:
         """The values over a set, by rising index, forced."""
-        found = []
-        for index in self.bindings(expr):
-            if expr.where is None or self.truth(expr.where):
-                found.append((index, self._told(self.number(expr.body))))
-        return found
+        return [(index, self._told(self.number(expr.body))) for index in self.passing(expr)]
 
     def listed(self, expr: nodes.Gather) -> tuple[Scalar, ...]:
         """The values over a set, of any kind."""
-        return tuple(
-            self.forced(self.value(expr.body))
-            for _ in self.bindings(expr)
-            if expr.where is None or self.truth(expr.where)
-        )
+        return tuple(self.forced(self.value(expr.body)) for _ in self.passing(expr))
 
     def _linear_members(self, expr: nodes.Gather) -> list[tuple[int, Linear]]:
         found = self.members(expr)
@@ -504,10 +502,7 @@ class Evaluation:
             raise states.Faulted
         found = self._linear_members(expr)
         if expr.function == "sum":
-            total: Linear = fmpq(0)
-            for _, value in found:
-                total = plus(total, value)
-            return total
+            return reduce(plus, (value for _, value in found), fmpq(0))
         if not found:
             raise states.Faulted
         if expr.function == nodes.LOG_SUM:
@@ -587,10 +582,7 @@ def _power(value: Real, exponent: int) -> Real:
         return 1 / _power(value, -exponent)
     if exponent > 1_000:
         raise exact.Undecided("a power is too large")
-    result = fmpq(1)
-    for _ in range(exponent):
-        result = result * value
-    return result
+    return prod([value] * exponent, start=fmpq(1))
 
 
 def _of_constants(function: str, values: list[Real]) -> Real:

@@ -329,10 +329,9 @@ class Execution:
         weights = statement.weights
         indices: list[int] = []
         logs: list[Real] = []
-        for index in evaluation.bindings(weights):
-            if weights.where is None or evaluation.truth(weights.where):
-                indices.append(index)
-                logs.append(evaluation.constant(log_of(weights.body), "a weight"))
+        for index in evaluation.passing(weights):
+            indices.append(index)
+            logs.append(evaluation.constant(log_of(weights.body), "a weight"))
         if not indices:
             raise Faulted
         raise Fork([WeightedChoice(statement.name, i, tuple(logs), place) for place, i in enumerate(indices)])

@@ -25,10 +25,8 @@ def selection_of(
 ) -> SymbolicSelection:
     """The selection among found values; `direction` -1 takes the least first."""
     candidates = tuple(Contender(index, times(value, direction)) for index, value in found)
-    key = tuple(
-        (c.index, *(c.value.key if isinstance(c.value, Affine) else (str(c.value),))) for c in candidates
-    )
-    bound = (most, strict, threshold.key if isinstance(threshold, Affine) else str(threshold))
+    key = tuple((c.index, _key(c.value)) for c in candidates)
+    bound = (most, strict, _key(threshold))
     return SymbolicSelection(
         (key, bound if threshold is not None else None), candidates, most, threshold, strict, direction
     )
@@ -36,11 +34,7 @@ def selection_of(
 
 def first_of(selection: SymbolicSelection) -> Contender:
     """The first of candidates without noise."""
-    best = selection.candidates[0]
-    for candidate in selection.candidates[1:]:
-        if sign(candidate.value - best.value) > 0:
-            best = candidate
-    return best
+    return max(selection.candidates, key=lambda candidate: candidate.value)
 
 
 def value_at(selection: SymbolicSelection, index: int) -> Linear:
