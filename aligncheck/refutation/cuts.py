@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cmp_to_key
+from itertools import pairwise
 
 from aligncheck.effort import OutOfTime
 from aligncheck.language.internal import InternalError
@@ -208,11 +210,6 @@ def _everywhere(points: list[Number], unit: Fraction) -> Iterator[Constraint]:
 
 
 def _sorted(points: list[Number]) -> list[Number]:
-    found: list[Number] = []
-    for point in points:
-        place = 0
-        while place < len(found) and compare(found[place], point) < 0:
-            place += 1
-        if place == len(found) or compare(found[place], point) != 0:
-            found.insert(place, point)
-    return found
+    """Rising, each number once."""
+    rising = sorted(points, key=cmp_to_key(compare))
+    return rising[:1] + [after for before, after in pairwise(rising) if compare(before, after) != 0]
