@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from urllib.parse import quote, unquote
 
 _OPENING = "certificate, format "
@@ -152,7 +153,5 @@ def _read(text: str, line: int) -> list[Section]:
 
 def first_difference(found: Sequence[str], wanted: Sequence[str]) -> int | None:
     """The place of the first line that differs; None where none does."""
-    for place, (one, other) in enumerate(zip(found, wanted, strict=False)):
-        if one != other:
-            return place
-    return None if len(found) == len(wanted) else min(len(found), len(wanted))
+    pairs = enumerate(zip_longest(found, wanted))
+    return next((place for place, (one, other) in pairs if one != other), None)

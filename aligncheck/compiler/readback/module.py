@@ -315,6 +315,7 @@ class _Class:
 
     @property
     def stepped(self) -> bool:
+        """Whether it computes exactly, with a step."""
         return self.mode is not RunMode.FLOAT
 
     @property
@@ -567,14 +568,14 @@ class _Class:
             for value in found[0].values
             if self.on_lattice and (holes := match("[self._X[i] for i in range(len(self._X))]", value))
         }
-        plain = Expressions(self._with_index(self.names), self.exact)
+        plain = Expressions(self._with_index(self.names), self.stepped)
         values = [constant(plain.read(part)) for part in parts]
         known = [value for value in values if value]
         if self.on_lattice:
             made = nodes.Name(STEP)
             self.step = nodes.Binary("/", nodes.Number(_common(known)), made) if known else made
         for value in found[0].values:
-            self.units.append(self._everywhere("[_E for i in range(len(_X))]", value, self.exact))
+            self.units.append(self._everywhere("[_E for i in range(len(_X))]", value, self.stepped))
 
     def _everywhere(self, pattern: str, node: ast.expr, exact: bool) -> Expr:
         """A number of a declaration, or what it is at each index of a list that it reads there."""
@@ -589,10 +590,6 @@ class _Class:
         self._settle(scope, ())
         return read
 
-    @property
-    def exact(self) -> bool:
-        return self.mode is not RunMode.FLOAT
-
     def _with_index(self, names: Mapping[str, str]) -> dict[str, str]:
         """In a declaration, `i` is the index of an answer, unless an input has this name."""
         declared = {p[0] for p in self.parameters} | {a.name for a in self.answers}
@@ -601,7 +598,7 @@ class _Class:
     def _scope(self, names: Mapping[str, str]) -> Expressions:
         return Expressions(
             dict(names),
-            self.exact,
+            self.stepped,
             self.step,
             frozenset(self.counted),
             {keyword: function.name for keyword, function in self.functions.items()},
@@ -833,7 +830,8 @@ class _Class:
             else:
                 body.pop(0)
         where, self.where = self.where, {}
-        scope = _Checks(names, self.exact, None, frozenset(), {k: f.name for k, f in self.functions.items()})
+        functions = {keyword: function.name for keyword, function in self.functions.items()}
+        scope = _Checks(names, self.stepped, None, frozenset(), functions)
         for each_ in body:
             holes = _required(each_)
             if holes is None:
