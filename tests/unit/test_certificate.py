@@ -239,6 +239,22 @@ def test_dropping_adding_or_exchanging_sections_is_found() -> None:
 # --- whoever writes a digest that fits is not believed either ---------------------------------------------
 
 
+def test_no_spec_stands_beside_the_one_that_is_proved(calling: str) -> None:
+    """Who reads the file takes the first one for it, whatever its text is."""
+    text = generated("laplace")
+    parts = detached(text)
+    place, named = next(
+        (i, n) for i, s in enumerate(parts.sections) if (n := spec_named(s.title)) is not None
+    )
+    smaller = parts.sections[place].text.replace("privacy eps", "privacy eps/2")
+    for path in (named[0], "other.dp"):
+        more = Section(spec_title(path, smaller), tuple(smaller.split("\n")))
+        for at in (place, place + 1):
+            sections = [*parts.sections[:at], more, *parts.sections[at:]]
+            assert "certificate" in parts_named(attached(parts.code, sections))
+    assert not parts_named(calling)
+
+
 def test_a_smaller_claim_is_not_accepted() -> None:
     found = checked(forged(generated(LOOP), "privacy eps", "privacy eps/2"))
     assert "the kernel does not accept it: cost" in found.faults[0].message

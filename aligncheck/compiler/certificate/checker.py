@@ -25,7 +25,7 @@ from aligncheck.compiler.certificate.text import (
     digest,
     spec_named,
 )
-from aligncheck.compiler.certificate.whole import File, read_again
+from aligncheck.compiler.certificate.whole import File, files_of, read_again
 from aligncheck.compiler.forms import Form, NoFormError, form_of
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback import ReadError, program_runs
@@ -148,6 +148,10 @@ class _Checking:
         """The spec, and the form of it that runs in the mode."""
         try:
             spec, source = read_again(files)
+            if files_of(spec, source) != tuple(files):
+                self.faults.append(
+                    FileFault("certificate", None, "it holds a spec that nothing calls, or twice")
+                )
             return spec, form_of(spec, source, mode)
         except SpecError as error:
             path, place = error.source.path, error.diagnostic.primary.span.start
