@@ -22,6 +22,8 @@ from aligncheck.language.syntax.walk import (
     statements_in,
     subexpressions,
 )
+from aligncheck.search.witness.guess import placed_records
+from aligncheck.search.witness.leaders import Leaders
 from aligncheck.synthesis.reading import (
     ONE,
     SELECTIONS,
@@ -118,6 +120,7 @@ class _OwnLines:
     def made(self) -> Iterator[tuple[int, Lines]]:
         """Ranks and lines."""
         yield (3 if self.threshold else 2), ()
+        yield from ((0, (line,)) for line in self._ahead())
         guards = guards_for(self.reading, self.site, [name for name, _ in self.selections])
         by_tag: dict[str, list[tuple[int, n.Shift]]] = {}
         for value in self._values():
@@ -246,6 +249,38 @@ class _OwnLines:
                 for e, use in self.moved:
                     if use.kind == "set":
                         yield _ShiftValue(1, _some(added(e, moved)), use)
+
+    def _ahead(self) -> Iterator[n.Shift]:
+        """The same where a loop keeps the best so far, which a record tells, and more is released."""
+        spec, index = self.reading.mechanism, self.site.index
+        leaders, records = Leaders(spec), placed_records(spec)
+        fields = [(n.OutField(at, f.name), f.value) for at, emit in records for f in emit.fields]
+        held = [k for k in range(len(leaders.loops)) if leaders.keeps(k)] if index is not None else []
+        for k, (told, value) in product(held, fields):
+            places = [n.Name(x) for x in leaders.places(k)]
+            others = any(self.reading.noisy(names_in(e)) for _, e in fields if e not in places)
+            for g in leaders.selections(k) if value in places and others else ():
+                rival = self.reading.fresh("l", "m", "p", "s")
+                body = with_other(g.body, n.Name(g.index), n.Name(rival))
+                left = n.Compare("!=", n.Name(rival), told)
+                most = n.Gather(g.function.removeprefix("arg"), None, body, rival, _of_list(g), left)
+                data = {
+                    e: t for e, t in self.reading.form(g.body).items() if self.site.name not in names_in(e)
+                }
+                own = {with_other(e, n.Name(g.index), _some(index)): t for e, t in data.items()}
+                moved = _difference(self.reading.primed(most, noise=False), most)
+                value = _some(added(self.reading.lost(own), moved))
+                yield self._line("+=", value, n.Compare("==", _some(index), told))
+
+
+def _of_list(g: n.Gather) -> n.Indices | n.OverRange:
+    """What a set runs over: all of a list, where its range is that."""
+    over = g.over
+    whole = isinstance(over, n.OverRange) and over.low == ZERO and isinstance(over.high, n.Call)
+    if whole and isinstance(over, n.OverRange) and isinstance(over.high, n.Call):
+        (of,) = over.high.args
+        return n.Indices(of.ident) if isinstance(of, n.Name) else over
+    return over
 
 
 def _some(e: n.Expr | None) -> n.Expr:

@@ -58,6 +58,16 @@ def rows(*lines: str) -> str:
             "for j, x in s:\n    y = q[0*m + j if 0 <= j < m else -1]\n"
             "align\n  xi[j] += q[0*m + j if 0 <= j < m else -1]\n  xi[i_j] += q[i_j]",
         ),
+        (
+            "for c in range(m):\n    z[c] ~ Lap(1)\n  y[0] ~ Lap(1)\n"
+            "align\n  z[j] += q[0][j]\n  y[k] += q[0][k]",
+            "for c in range(m):\n    z[c] ~ Lap(1)\n  y[0] ~ Lap(1)\n"
+            "align\n  z[j] += q[0*m + j]\n  y[k] += q[0*m + k if 0 <= k < m else -1]",
+        ),
+        (
+            "c = 0\n  while c < m:\n    x = q[0][c]\n    c = c + 1",
+            "for c in range(m):\n    x = q[0*m + c]",
+        ),
         ("a = c(q = q)", "a = c(q = q)"),
         ("a = c(q = q[1])", "a = c(q = q[1*m:1*m + m])"),
         ("a = c(q = q[1:n])", "a = c(q = q[1*m:n*m])"),

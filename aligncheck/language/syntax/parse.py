@@ -67,7 +67,7 @@ def parse(source: Source) -> Mechanism:
     tree = _tree(source, laid_out, builder)
     mechanism: Mechanism = builder.built(tree)
     check_limits(source, mechanism)
-    return with_lengths_apart(counted(flat(mechanism, source)))
+    return with_lengths_apart(counted(flat(counted(mechanism), source)))
 
 
 def _tree(source: Source, laid_out: Layout, builder: Builder) -> Any:

@@ -13,8 +13,8 @@
 Trusted: what is proved, run, compiled and searched is the list. Rows and columns are public inputs or
 numbers, so a place means the same in both runs. Whoever reads a list owes that the place is in it. This says
 that the column is one where the column is 0 or m - 1 (with any place there is a row of one cell at least),
-where both are numbers, or where nothing but loops and sets over columns give a name its value; elsewhere -1
-stands for no place.
+where both are numbers, or where nothing but loops and sets over columns give a name its value (that of a line
+for `z[j]` has those of the index at which z is drawn); elsewhere -1 stands for no place.
 Breaks if: a name stands for a row and for something else, or a place in a table is left as it is written.
 """
 
@@ -59,6 +59,7 @@ class _Tables:
         self.given = {x for i in inputs for x in i.names}
         self.used = {*self.given, *(x for s in walk.statements_in(mechanism.body) for x in _names(s))}
         self.columns: dict[str, n.Expr | None] = {}
+        self.drawn: dict[str, n.OverRange | None] = {}
 
     def read(self) -> n.Mechanism:
         """Each part of the mechanism."""
@@ -66,6 +67,10 @@ class _Tables:
         inputs = tuple(self._declared(rewrite.declaration(item, self.expr)) for item in spec.inputs)
         body = self._rows(spec.body)
         self._know(body)
+        for s in (s for s in walk.statements_in(body) if isinstance(s, n.Sample)):
+            end = self.columns.get(s.index.ident) if isinstance(s.index, n.Name) else None
+            over = None if end is None else n.OverRange(_number(0), end)
+            self.drawn[s.name] = over if self.drawn.setdefault(s.name, over) == over else None
         body = rewrite.statements(body, self._stmt)
         self._know((), spec.align)
         align = self._align(spec.align)
@@ -130,7 +135,8 @@ class _Tables:
     def _know(self, body: tuple[n.Stmt, ...], align: tuple[n.AlignItem, ...] = ()) -> None:
         """For each name that gets a value, the end of what it runs through from 0 or more on, if it does."""
         ends: list[tuple[str, n.Indices | n.OverRange | None]] = [(name, None) for name in self.given]
-        ends += [(line.index.ident, None) for line in walk.shifts_in(align) if isinstance(line.index, n.Name)]
+        lines = [(line.index, line.name) for line in walk.shifts_in(align)]
+        ends += [(at.ident, self.drawn.get(x)) for at, x in lines if isinstance(at, n.Name)]
         expressions = [*walk.align_expressions(align)]
         for stmt in walk.statements_in(body):
             looped = stmt.over if isinstance(stmt, n.For) else None

@@ -17,8 +17,8 @@ from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.guess import goes_on, placed_in_arms, placed_records
 from aligncheck.search.witness.leaders import Leaders
+from aligncheck.search.witness.residues import Residues
 from aligncheck.search.witness.scans import (
-    Scans,
     chosen_by,
     limits_in,
     named,
@@ -42,6 +42,8 @@ from aligncheck.search.witness.totals import (
 )
 
 RECORDS = n.Name("$records")
+PLACE = "$place"
+"""Stands for the place of an answer, for a moment."""
 MANY = 12
 """So many bounds of the cost are tried for one loop."""
 
@@ -125,7 +127,7 @@ def _place(line: n.Shift, group: n.Queries) -> n.Expr | None:
     return line.index
 
 
-class MoreLines(Scans):
+class MoreLines(Residues):
     """Of one spec."""
 
     # --- of every run ---
@@ -156,6 +158,7 @@ class MoreLines(Scans):
         yield from self._held_places(k)
         yield from self._until_a_flag(k)
         yield from self._of_two_values(k)
+        yield from self.early_by_classes(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
 
@@ -180,15 +183,12 @@ class MoreLines(Scans):
                     yield from (n.Compare("<", ZERO, part), n.Compare("<", part, left))
 
     def _added_up(self, k: int) -> Iterator[n.Expr]:
-        """What is added up from 0, and then divided by, or scales noise: it is above 0 after a round."""
+        """What starts at 0, and is divided by then, or scales noise: it is above 0 after a round."""
         loop = self.loops[k]
-        parts = (e for e in walk.expressions_of(self.everything) if isinstance(e, n.Binary))
-        below = [e.right for e in parts if e.op == "/"]
-        below += [scale for s in self.everything if isinstance(s, n.Sample) for scale in s.args]
-        names = {x for e in below for x in walk.names_in(e)}
+        names = self.scaling
         added = (s for s in self.inside[k] if isinstance(s, n.Assign) and s.name in names)
         for s in added if isinstance(loop, n.For) else ():
-            if added_up.added_to(s) is not None and added_up.value_before(self.spec, loop, s.name) == ZERO:
+            if added_up.value_before(self.spec, loop, s.name) == ZERO:
                 first = n.Compare("==", self._index(k), low_of(loop))
                 yield either(first, n.Compare("<", ZERO, n.Name(s.name)))
 
@@ -299,6 +299,8 @@ class MoreLines(Scans):
         yield from self._held_apart(k)
         yield from self._released(k)
         yield from self._read_at_head(k)
+        yield from self.by_classes(k)
+        yield from self.bounded_sums(k)
 
     def _told_late(self) -> set[str]:
         """Tags that an alignment asks for at draws of a loop that releases no such record."""
@@ -422,7 +424,7 @@ class MoreLines(Scans):
         often it was on, times what it costs.
         """
         lines = list(walk.shifts_in(self.spec.align))
-        found = [*self._by_rows(k, lines), *self._where_told(lines, False)]
+        found = [*self._by_rows(k, lines), *self._where_told(lines, False), *self._by_classes(k, lines)]
         one_way = any(g.adjacency.one_way for g in self.groups)
         found += self._where_told(lines, True) if one_way else ()
         found += [
@@ -451,6 +453,21 @@ class MoreLines(Scans):
             elif isinstance(s, n.Invoke) and not self._chain(s):
                 parts.append(self._called(s))
         yield from (plus(each) for each in islice(product(*parts), MANY if all(parts) else 0))
+
+    def _by_classes(self, k: int, lines: list[n.Shift]) -> Iterator[n.Expr]:
+        """What was paid where each loop so far looks at every so many answers, or at all again and again."""
+        here = {id(s) for s in self.inside[self._around(k)[0]]}
+        end = max((at for at, s in enumerate(self.everything) if id(s) in here), default=-1)
+        paid: list[list[n.Expr]] = []
+        for s in (s for s in self.everything[: end + 1] if isinstance(s, n.Sample)):
+            for line in (line for line in lines if line.name == s.name):
+                inner, costs = self._chain(s)[-1:], list(islice(self._unit(line, s), 1))
+                often: list[n.Expr] = [ONE]
+                if inner:
+                    often = list(self.often_by_classes(line, inner[0], over=inner[0] != k))
+                paid.append([_times(how, cost) for how in often for cost in costs])
+        if any(len(self._chain(s)) for s in self.everything if isinstance(s, n.Sample)):
+            yield from (plus(each) for each in islice(product(*paid), MANY if all(paid) else 0))
 
     def _where_told(self, lines: list[n.Shift], cautious: bool) -> Iterator[n.Expr]:
         """What was paid where of each list of draws one is moved, which a record tells: once it is drawn."""
@@ -610,8 +627,11 @@ class MoreLines(Scans):
         return cost
 
     def _sorted_by(self, k: int) -> Iterator[tuple[str, n.Expr]]:
-        """The round that an index of an inner loop, or of a set, belongs to, where its test says that."""
+        """The round that an index of an inner loop, or of a set, belongs to, where its test says that; or a
+        place, by its column.
+        """
         index = self._index(k)
+        yield from ((PLACE, n.Binary("%", n.Name(PLACE), wide)) for wide in dict.fromkeys(self.columns(k)))
         tests: list[tuple[n.Expr, set[str]]] = []
         for j in (j for j, loop in enumerate(self.loops) if k in self._around(j)[:-1]):
             turns = dict(added_up.turning(self.spec, self.loops[j], self._index(j)))
@@ -630,7 +650,7 @@ class MoreLines(Scans):
         """That what a loop inside adds up is the same, unless an answer that moves belongs to the round."""
         for j in self._around(k)[:-1]:
             for name, place in self._sorted_by(j):
-                groups = (g for g in self.groups if name == named(self._index(k)))
+                groups = (g for g in self.groups if name in (named(self._index(k)), PLACE))
                 for mark in (f"${w.mark}_{g.names[0]}" for g in groups for w in g.adjacency.ways):
                     there = n.Compare("==", line_costs.resolved(place, {name: n.Name(mark)}), self._index(j))
                     for x in self._changed(k):
