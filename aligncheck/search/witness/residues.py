@@ -72,7 +72,10 @@ class Residues(Scans):
     def _fixed(self, k: int, *parts: n.Expr) -> bool:
         """Whether a loop changes nothing in expressions that no draw and no answer is in."""
         names = {x for e in parts for x in walk.names_in(without_lengths(e))}
-        return not names & {*self._changed(k), named(self._index(k)), *self.unequal}
+        tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
+        own = {e.index for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)}
+        own |= {s.index or "" for s in self.inside[k] if isinstance(s, n.For)}
+        return not names & {*self._changed(k), named(self._index(k)), *own, *self.unequal}
 
     def _read_at(self, k: int) -> Iterator[n.Expr]:
         """At which places a loop reads private lists."""
@@ -181,12 +184,15 @@ class Residues(Scans):
         """
         sizes = [g.sensitivity for g in self.groups if g.sensitivity is not None]
         given = {s.name: s.value for s in self.inside[k] if isinstance(s, n.Assign)}
+        sums = {
+            s.name for s in self.inside[k] if isinstance(s, n.Assign) and added_up.added_to(s) is not None
+        }
         private = [x for x, e in given.items() if walk.names_in(e) & (self.unequal | self._private(k))]
         public = [x for x in given if x not in private and x in self.scaling]
         rounds = (total(self._index(k)) - total(low_of(self.loops[k]))).expression()
-        for x in private:
+        for x in (x for x in private if x in sums):
             most: list[n.Expr] = [n.Name(y) for y in public]
-            most += [rounds] if walk.names_in(given[x]) & {*private} - {x} else []
+            most += [rounds] if walk.names_in(given[x]) & sums.intersection(private) - {x} else []
             for bound in most:
                 for size in dict.fromkeys(sizes):
                     yield n.Compare("<=", _apart(x), (total(size) * total(bound)).expression())
