@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import islice, product
 
-from aligncheck.kernel.witness import LoopWitness, Witness
+from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
@@ -159,6 +159,7 @@ class MoreLines(Residues):
         yield from self._until_a_flag(k)
         yield from self._of_two_values(k)
         yield from self.early_by_classes(k)
+        yield from self._cells_until_a_flag(k)
         if isinstance(loop, n.While):
             yield from self._while_it_counts(k, loop)
 
@@ -172,6 +173,18 @@ class MoreLines(Residues):
             if start is not None:
                 counted = n.Compare("==", n.Name(x), (total(start) + rounds).expression())
                 yield from where_a_flag_is(self._truths(k).values(), counted)
+
+    def _cells_until_a_flag(self, k: int) -> Iterator[n.Expr]:
+        """How many records there are where inner loops leave one for each draw, until a flag changes."""
+        *outer, _ = self._around(k)
+        for s in self.inside[k]:
+            if isinstance(s, n.Sample) and s.index is not None and len(self._chain(s)) > 1:
+                reached = self._at_head(k, self._reached(s, s.index, k))
+                yield from where_a_flag_is(self._truths(k).values(), n.Compare("==", RECORDS, reached))
+        for x, up in self._truths(k).items() if outer else ():
+            kept = n.Compare("==", RECORDS, n.Name(own("head", outer[-1], RECORDS.ident)))
+            before = line_costs.resolved(up, {x: n.Name(own("head", outer[-1], x))})
+            yield from where_a_flag_is((before,), kept)
 
     def _taken(self, k: int) -> Iterator[n.Expr]:
         """What is taken of what is left of a budget: something, and less than that."""

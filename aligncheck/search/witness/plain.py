@@ -100,10 +100,32 @@ def _together(one: n.AlignItem, other: n.AlignItem) -> bool:
     return one.op == "+=" and replace(one, value=other.value) == other
 
 
+def _of_cell(test: n.Logic, index: n.Name) -> n.Expr:
+    """`R == floor(i/m) and C == i % m` of an index i as `R*m + C == i`."""
+    sides = [(e, *each) for e in test.args if isinstance(e, n.Compare) for each in _equal_sides(e)]
+    for row, e, at in sides:
+        for column, other, rest in sides:
+            wide = (
+                rest.right if isinstance(rest, n.Binary) and rest.op == "%" and rest.left == index else None
+            )
+            if wide is not None and at == n.Call("floor", (n.Binary("/", index, wide),)):
+                place = n.Binary("+", n.Binary("*", e, wide), other)
+                left = tuple(part for part in test.args if part not in (row, column))
+                one = replace(row, left=place, right=index)
+                return replace(test, args=(*left, one)) if left else one
+    return test
+
+
+def _equal_sides(e: n.Compare) -> tuple[tuple[n.Expr, n.Expr], ...]:
+    return ((e.left, e.right), (e.right, e.left)) if e.op == "==" else ()
+
+
 def _solved(line: n.Shift) -> n.Shift:
     """The line with `E - c == i` in its guard for `E == i + c`, with the index of its draw alone."""
 
     def alone(e: n.Expr) -> n.Expr:
+        if isinstance(e, n.Logic) and e.op == "and" and isinstance(line.index, n.Name):
+            return _of_cell(e, line.index)
         if not isinstance(e, n.Compare) or e.op != "==" or not isinstance(line.index, n.Name):
             return e
         parts = dict((total(e.left) - total(e.right)).parts)
