@@ -12,10 +12,8 @@ from itertools import product
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.added_up import ONE, ZERO
-from aligncheck.search.witness.candidates import either
-from aligncheck.search.witness.scans import Scans, low_of, named, without_lengths
-from aligncheck.search.witness.totals import Amount, total
+from aligncheck.search.witness.scans import Scans, named, without_lengths
+from aligncheck.search.witness.totals import ONE, ZERO, Amount, counted, either, less, low_of, plus, total
 
 Class = tuple[n.Expr, n.Expr, n.Expr]
 """A modulus and a remainder, which the places have that a loop looks at; and where it is now."""
@@ -104,7 +102,7 @@ class Residues(Scans):
             last = n.Compare("==", rest, n.Binary("-", by, ONE))
             yield either(n.Logic("and", same), n.Logic("and", (*anew, last)))
             if times is not None:
-                yield n.Compare("<=", begun, times)
+                yield less(begun, times)
                 yield either(n.Compare("<", begun, times), n.Compare("==", rest, ZERO))
 
     def by_classes(self, k: int) -> Iterator[n.Expr]:
@@ -118,13 +116,13 @@ class Residues(Scans):
                 inside = [n.Compare("==", n.Binary("%", mark, by), rest) for mark in marks]
                 seen = [self._passed_by(k, mark, by, now) for mark in marks]
                 passed = [n.Logic("and", each) for each in zip(seen, inside, strict=True)]
-                most = _sum([n.Conditional(test, size, ZERO) for test in passed])
+                most = plus(n.Conditional(test, size, ZERO) for test in passed)
                 for x in sums:
                     yield either(*seen, n.Compare("==", n.Name(x, True), n.Name(x)))
                     yield either(*inside, n.Compare("==", n.Name(x, True), n.Name(x)))
-                    yield n.Compare("<=", _apart(x), most)
+                    yield less(_apart(x), most)
         for by, times in self._again(k):
-            yield from (n.Compare("<=", e, times) for e in self._seen_again(k, by) if times is not None)
+            yield from (less(e, times) for e in self._seen_again(k, by) if times is not None)
 
     def often_by_classes(self, line: n.Shift, k: int, over: bool) -> Iterator[n.Expr]:
         """How often a line was on before a round of a loop, or in one that is `over`."""
@@ -136,7 +134,7 @@ class Residues(Scans):
                     inside = n.Compare("==", n.Binary("%", mark, by), rest)
                     passed = n.Logic("and", (self._passed_by(k, mark, by, now), inside))
                     tests.append(inside if over else passed)
-                yield _sum([n.Conditional(test, ONE, ZERO) for test in tests])
+                yield plus(counted(test) for test in tests)
             for by, times in self._again(k):
                 yield from ([times] if times is not None else []) if over else self._seen_again(k, by)
 
@@ -173,8 +171,8 @@ class Residues(Scans):
         rest = n.Binary("%", self._index(k), by)
         for group in (g for g in self.groups if len(g.adjacency.ways) == 1):
             (mark,) = _marks(group)
-            passed = n.Logic("and", (n.Compare("<=", ZERO, mark), n.Compare("<", mark, rest)))
-            yield n.Binary("+", _whole(self._index(k), by), n.Conditional(passed, ONE, ZERO))
+            passed = n.Logic("and", (less(ZERO, mark), n.Compare("<", mark, rest)))
+            yield n.Binary("+", _whole(self._index(k), by), counted(passed))
 
     # --- sums ---
 
@@ -195,7 +193,7 @@ class Residues(Scans):
             most += [rounds] if walk.names_in(given[x]) & sums.intersection(private) - {x} else []
             for bound in most:
                 for size in dict.fromkeys(sizes):
-                    yield n.Compare("<=", _apart(x), (total(size) * total(bound)).expression())
+                    yield less(_apart(x), (total(size) * total(bound)).expression())
 
     def _private(self, k: int) -> set[str]:
         """Variables of a loop that are made of answers, or of such variables."""
@@ -239,10 +237,3 @@ def _next(e: n.Expr) -> n.Expr:
 
 def _apart(x: str) -> n.Expr:
     return n.Call("abs", (n.Binary("-", n.Name(x, True), n.Name(x)),))
-
-
-def _sum(parts: list[n.Expr]) -> n.Expr:
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = n.Binary("+", whole, part)
-    return whole
