@@ -70,16 +70,14 @@ class Residues(Scans):
     def _fixed(self, k: int, *parts: n.Expr) -> bool:
         """Whether a loop changes nothing in expressions that no draw and no answer is in."""
         names = {x for e in parts for x in walk.names_in(without_lengths(e))}
-        tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
-        own = {e.index for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)}
+        own = {e.index for e in walk.expressions_of(self.inside[k]) if isinstance(e, n.Gather)}
         own |= {s.index or "" for s in self.inside[k] if isinstance(s, n.For)}
         return not names & {*self._changed(k), named(self._index(k)), *own, *self.unequal}
 
     def _read_at(self, k: int) -> Iterator[n.Expr]:
         """At which places a loop reads private lists."""
         lists = {x for g in self.groups for x in g.names}
-        tops = (e for s in self.inside[k] for e in walk.own_expressions(s))
-        for e in (e for top in tops for e in walk.subexpressions(top)):
+        for e in walk.expressions_of(self.inside[k]):
             if isinstance(e, n.Index) and e.base in lists:
                 yield e.index
 
@@ -141,8 +139,7 @@ class Residues(Scans):
     def columns(self, k: int) -> Iterator[n.Expr]:
         """The widths of tables of which each round of a loop reads a column, in a loop inside or in a set."""
         inside = [s for s in self.inside[k] if isinstance(s, n.For) and s.index is not None]
-        tops = [e for s in self.inside[k] for e in walk.own_expressions(s)]
-        sets = [e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Gather)]
+        sets = [e for e in walk.expressions_of(self.inside[k]) if isinstance(e, n.Gather)]
         rows = dict.fromkeys([*(s.index or "" for s in inside), *(e.index for e in sets)])
         for place, row in product(dict.fromkeys(self._read_at(k)), rows):
             rest = total(place) - total(self._index(k))
@@ -209,8 +206,7 @@ class Residues(Scans):
     @property
     def scaling(self) -> set[str]:
         """The names in what is divided by, and in the scales of noise."""
-        tops = (e for s in self.everything for e in walk.own_expressions(s))
-        parts = (e for top in tops for e in walk.subexpressions(top) if isinstance(e, n.Binary))
+        parts = (e for e in walk.expressions_of(self.everything) if isinstance(e, n.Binary))
         below = [e.right for e in parts if e.op == "/"]
         below += [scale for s in self.everything if isinstance(s, n.Sample) for scale in s.args]
         return {x for e in below for x in walk.names_in(e)}
