@@ -18,7 +18,7 @@ from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.replay import replay
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
 from aligncheck.search.record_places import misplaced, uneven_rounds
-from aligncheck.search.small_changes import SmallChange, other_lines, other_scales, small_changes
+from aligncheck.search.small_changes import SmallChange, other_lines, other_scales, small_changes, with_input
 from aligncheck.search.witness.added_up import is_public
 from aligncheck.search.witness.line_costs import resolved
 from aligncheck.search.witness.totals import ends_of, total
@@ -244,8 +244,7 @@ def _declarations(mechanism: n.Mechanism, failure: Failure) -> Iterator[SmallCha
                 pass
         for test in tests:
             narrower = _narrowed(item, test)
-            changed = replace(mechanism, inputs=tuple(narrower if i is item else i for i in mechanism.inputs))
-            yield SmallChange(changed, f"with `{unparse_input(narrower)}`")
+            yield SmallChange(with_input(mechanism, item, narrower), f"with `{unparse_input(narrower)}`")
 
 
 def _entries_at(mechanism: n.Mechanism, place: Span, names: tuple[str, ...]) -> Iterator[n.Number]:
@@ -345,8 +344,8 @@ def _other_claims(
 
 def _restricted(mechanism: n.Mechanism, parameter: n.Parameter, op: str, bound: int) -> n.Mechanism:
     """The mechanism for fewer values of a parameter."""
-    narrower = _narrowed(parameter, n.Compare(op, n.Name(parameter.name), n.Number(Fraction(bound))))
-    return replace(mechanism, inputs=tuple(narrower if i is parameter else i for i in mechanism.inputs))
+    test = n.Compare(op, n.Name(parameter.name), n.Number(Fraction(bound)))
+    return with_input(mechanism, parameter, _narrowed(parameter, test))
 
 
 Claims: TypeAlias = Iterator[tuple[Fraction | None, n.Expr, n.Expr | None]]

@@ -310,6 +310,10 @@ def _public_inputs(mechanism: n.Mechanism) -> Iterator[SmallChange]:
             (name,) = item.names
             if name not in said:
                 public = n.Parameter(name, item.sort, item.where)
-                inputs = tuple(public if each is item else each for each in mechanism.inputs)
                 text = f"where `{name}` is public: `{name} : {item.sort.value}`"
-                yield SmallChange(replace(mechanism, inputs=inputs), text)
+                yield SmallChange(with_input(mechanism, item, public), text)
+
+
+def with_input(mechanism: n.Mechanism, item: n.Input, other: n.Input) -> n.Mechanism:
+    """The mechanism with one input declared in another way."""
+    return replace(mechanism, inputs=tuple(other if each is item else each for each in mechanism.inputs))

@@ -133,22 +133,11 @@ def _drawn(mechanism: nodes.Mechanism, scenario: Scenario, few: bool) -> Iterato
     """Values for every draw."""
     longest = max((len(v) for _, v in scenario.data if isinstance(v, tuple)), default=1)
     pools: dict[str, tuple[Number, ...]] = {}
-    for statement in statements_in(mechanism.body):
-        match statement:
-            case nodes.Choose(name=name):
-                pools[name] = tuple(Fraction(i) for i in range(1 if few else longest))
-            case nodes.Logistic(name=name):
-                pools[name] = _NUMBERS[:3] if few else _NUMBERS
-            case (
-                nodes.Assign()
-                | nodes.Invoke()
-                | nodes.Sample()
-                | nodes.If()
-                | nodes.Repeat()
-                | nodes.Emit()
-                | nodes.Empty()
-            ):
-                pass
+    for draw in statements_in(mechanism.body):
+        if isinstance(draw, nodes.Choose):
+            pools[draw.name] = tuple(Fraction(i) for i in range(1 if few else longest))
+        elif isinstance(draw, nodes.Logistic):
+            pools[draw.name] = _NUMBERS[:3] if few else _NUMBERS
     for values in product(*pools.values()):
         yield dict(zip(pools, values, strict=True))
 

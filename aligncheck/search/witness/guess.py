@@ -11,6 +11,7 @@ from aligncheck.kernel.witness import Chance, LoopWitness, Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness.line_costs import resolved
+from aligncheck.search.witness.plain import NEGATED
 from aligncheck.search.witness.totals import ONE, ZERO, counted, ends_of, plus
 
 
@@ -176,13 +177,10 @@ def measures(stmt: n.While) -> list[n.Expr]:
     return [*found[:sure], plus(found), *found[sure:]] if len(found) > 1 else found
 
 
-_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
-
-
 def _not(test: n.Expr) -> n.Expr:
     """The opposite of a test."""
-    if isinstance(test, n.Compare) and test.op in _NEGATED:
-        return replace(test, op=_NEGATED[test.op])
+    if isinstance(test, n.Compare):
+        return replace(test, op=NEGATED[test.op])
     return test.operand if isinstance(test, n.Unary) else n.Unary("not", test)
 
 
