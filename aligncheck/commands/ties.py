@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from aligncheck.language.families import Family
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import names_in, statements_in
 
@@ -28,13 +27,10 @@ def tie_bound(mechanism: n.Mechanism) -> n.Expr | None:
         if not isinstance(chosen, n.Gather) or chosen.function not in ("argmax", "argmin", *n.SELECTING):
             continue
         noise = [drawn[x] for x in names_in(chosen.body) & told if x in drawn]
-        if len(noise) == 1 and _is_exponential(noise[0].family) and isinstance(chosen.over, n.Indices):
+        families = [s.family for s in noise if s.family.exponential and not s.family.discrete]
+        if len(noise) == len(families) == 1 and isinstance(chosen.over, n.Indices):
             (scale,) = noise[0].args
             if names_in(scale) <= public:
                 count = n.Binary("**", n.Call("len", (n.Name(chosen.over.base),)), n.Number(Fraction(2)))
                 return n.Binary("/", n.Binary("*", count, n.Name("gamma")), scale)
     return None
-
-
-def _is_exponential(family: Family) -> bool:
-    return family.exponential and not family.discrete

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from aligncheck import __version__
 from aligncheck.expect import Comparison
-from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import Diagnostic, Label
 from aligncheck.language.internal import InternalError
 from aligncheck.language.source import Source, Span
@@ -68,7 +67,7 @@ def _result(result: FileResult, comparison: Comparison | None) -> Json:
         "mechanism": result.mechanism,
         "verdict": name_of(result.verdict),
         "exit": exit_status(result.verdict),
-        "seconds": _seconds(result.seconds),
+        "seconds": round(result.seconds, 4),
         "claim": None if mechanism is None else _claim(mechanism.claim),
         "route": verified.accepted.route if verified else None,
         "conditions": [_condition(source, each) for each in _conditions(result)],
@@ -169,7 +168,7 @@ def _failure(source: Source, verdict: AlignmentFails) -> Json:
 
 def _undecided(source: Source, verdict: Unknown) -> Json:
     return {
-        "condition": _id(verdict.condition),
+        "condition": verdict.condition.id if verdict.condition else None,
         "message": verdict.message,
         **_place(source, verdict.primary.span if verdict.primary else None),
         "remark": verdict.primary.text if verdict.primary else "",
@@ -331,11 +330,3 @@ def _labels(source: Source, labels: Iterable[Label]) -> list[Json]:
 
 def _texts(values: Iterable[Value]) -> list[str]:
     return [value_text(value) for value in values]
-
-
-def _id(condition: Condition | None) -> str | None:
-    return condition.id if condition else None
-
-
-def _seconds(seconds: float) -> float:
-    return round(seconds, 4)

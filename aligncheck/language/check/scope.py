@@ -89,7 +89,8 @@ def _redraws(loop: n.While, answers: set[str]) -> bool:
     if not noisy or any(isinstance(each, n.Emit) for each in body):
         return False
     while True:
-        more = {name for name in _assigned_from(loop.body, noisy, under_noise=False) if name not in noisy}
+        given = [(s, under) for s, under, _ in _inside(loop.body, noisy) if isinstance(s, n.Assign)]
+        more = {s.name for s, under in given if under or walk.names_in(s.value) & noisy} - noisy
         if not more:
             break
         noisy |= more
@@ -99,7 +100,8 @@ def _redraws(loop: n.While, answers: set[str]) -> bool:
     # decide then.
     if bounding or any(_ends(loop.body, part, parts) for part in parts):
         return False
-    return any(walk.names_in(part) & noisy for part in parts) or _breaks(loop.body, noisy, under_noise=False)
+    breaks = (s for s, under, inner in _inside(loop.body, noisy) if under and not inner)
+    return any(walk.names_in(part) & noisy for part in parts) or any(isinstance(s, n.Break) for s in breaks)
 
 
 def _looks_further(e: n.Expr, answers: set[str], changed: set[str]) -> bool:
@@ -160,35 +162,18 @@ def _goes_on(body: tuple[n.Stmt, ...], counter: str, last: frozenset[tuple[str, 
     return False
 
 
-def _assigned_from(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> Iterator[str]:
-    """Variables that get a value from noise, or under a test of noise."""
+def _inside(
+    body: tuple[n.Stmt, ...], noisy: set[str], under: bool = False, inner: bool = False
+) -> Iterator[tuple[n.Stmt, bool, bool]]:
+    """Statements, each with whether it stands under a test of noise, and whether in a loop inside."""
     for statement in body:
+        yield statement, under, inner
         match statement:
-            case n.Assign(name, value):
-                if under_noise or walk.names_in(value) & noisy:
-                    yield name
             case n.If(branches, otherwise):
-                inside = under_noise or any(walk.names_in(branch.test) & noisy for branch in branches)
-                for branch in branches:
-                    yield from _assigned_from(branch.body, noisy, under_noise=inside)
-                yield from _assigned_from(otherwise, noisy, under_noise=inside)
-            case n.For(body=inner) | n.While(body=inner):
-                yield from _assigned_from(inner, noisy, under_noise=under_noise)
-            case n.Invoke() | n.Sampling() | n.Emit() | n.Empty():
+                tested = under or any(walk.names_in(branch.test) & noisy for branch in branches)
+                for arm in (*(branch.body for branch in branches), otherwise):
+                    yield from _inside(arm, noisy, tested, inner)
+            case n.For(body=rounds) | n.While(body=rounds):
+                yield from _inside(rounds, noisy, under, True)
+            case n.Simple():
                 pass
-
-
-def _breaks(body: tuple[n.Stmt, ...], noisy: set[str], *, under_noise: bool) -> bool:
-    """Whether a `break` of this loop stands under a test of noise."""
-    for statement in body:
-        match statement:
-            case n.Break() if under_noise:
-                return True
-            case n.If(branches, otherwise):
-                inside = under_noise or any(bool(walk.names_in(branch.test) & noisy) for branch in branches)
-                arms = [*(branch.body for branch in branches), otherwise]
-                if any(_breaks(arm, noisy, under_noise=inside) for arm in arms):
-                    return True
-            case n.Simple() | n.Repeat():
-                pass
-    return False
