@@ -171,7 +171,7 @@ def lists_per_answer(group: n.Queries, inputs: Container[str]) -> tuple[str, ...
 def together(inputs: Iterable[n.Input], what: Shared) -> list[list[n.Queries]]:
     """The lines of private answers, those that share an index, or a direction, with each other in one class.
     A line shares it with the line above it that has the name, and so with all that this one shares it with; a
-    name that no line above has says nothing here (`check` refuses it, and so does the kernel).
+    name that no line above has says nothing here, which leaves more pairs of inputs (`check` refuses it).
     """
     classes: list[list[n.Queries]] = []
     for item in inputs:
