@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from aligncheck.commands import CommandError
@@ -17,24 +16,10 @@ if TYPE_CHECKING:
     from aligncheck.verdict import FileResult
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Where documents are written, by their kinds; None: that kind is not asked for."""
-
-    html: str | None = None
-    latex: str | None = None
-    markdown: str | None = None
-
-    def any(self) -> bool:
-        """Whether there is one."""
-        return (self.html, self.latex, self.markdown) != (None, None, None)
-
-
-def publish(path: str, *, timeout: float, **given: str | None) -> int:
-    """Writes what is found of a spec, or prints it as Markdown where no `Targets` are given. Returns 0; 2
-    where the file is no spec that can be checked.
+def publish(path: str, *, timeout: float, **targets: str | None) -> int:
+    """Writes what is found of a spec, or prints it as Markdown where no `targets` are given: files by the
+    kinds of documents. Returns 0; 2 where the file is no spec that can be checked.
     """
-    targets = Targets(**given)
     _keep(path, targets)
     result, refutation = judged(path, timeout)
     if _refused(result):
@@ -42,7 +27,7 @@ def publish(path: str, *, timeout: float, **given: str | None) -> int:
     from aligncheck.publish.compose import spec_sheet
 
     sheet = spec_sheet(result, refutation)
-    if targets.any():
+    if any(targets.values()):
         _write(sheet, targets)
     else:
         from aligncheck.publish.markdown import markdown_text
@@ -51,11 +36,10 @@ def publish(path: str, *, timeout: float, **given: str | None) -> int:
     return 0
 
 
-def compare(one: str, other: str, *, timeout: float, **given: str | None) -> int:
-    """Writes, or prints where no `Targets` are given, which lines of two specs differ, and what is found of
+def compare(one: str, other: str, *, timeout: float, **targets: str | None) -> int:
+    """Writes, or prints where no `targets` are given, which lines of two specs differ, and what is found of
     each. Returns 0; 2 where a file is no spec that can be checked.
     """
-    targets = Targets(**given)
     for path in (one, other):
         _keep(path, targets)
     pair = (judged(one, timeout), judged(other, timeout))
@@ -63,7 +47,7 @@ def compare(one: str, other: str, *, timeout: float, **given: str | None) -> int
         return 2
     from aligncheck.publish.compose import comparison_sheet, differing_lines
 
-    if targets.any():
+    if any(targets.values()):
         _write(comparison_sheet(*pair), targets)
         return 0
     from aligncheck.commands.screen import Screen, report_result
@@ -97,14 +81,12 @@ def _refused(result: FileResult) -> bool:
     return True
 
 
-def _keep(path: str, targets: Targets) -> None:
+def _keep(path: str, targets: Mapping[str, str | None]) -> None:
     """Refuses to write a document over a spec, through a link too, or over another one, before time is spent.
     Raises CommandError.
     """
     written: dict[str, str] = {}
-    for target in (targets.html, targets.latex, targets.markdown):
-        if target is None:
-            continue
+    for target in filter(None, targets.values()):
         real = os.path.realpath(target)
         if target.endswith(".dp") or real.endswith(".dp") or real == os.path.realpath(path):
             raise CommandError(f"cannot write `{target}`: that is a spec")
@@ -115,18 +97,18 @@ def _keep(path: str, targets: Targets) -> None:
         written[real] = target
 
 
-def _write(sheet: Sheet, targets: Targets) -> None:
+def _write(sheet: Sheet, targets: Mapping[str, str | None]) -> None:
     from aligncheck.commands.compile import replace_file
     from aligncheck.publish.html import html_page
     from aligncheck.publish.latex import latex_text
     from aligncheck.publish.markdown import markdown_text
 
-    kinds: tuple[tuple[str | None, Callable[[Sheet], str]], ...] = (
-        (targets.html, html_page),
-        (targets.latex, latex_text),
-        (targets.markdown, markdown_text),
-    )
-    for target, drawn in kinds:
-        if target is not None:
-            replace_file(target, drawn(sheet))
+    drawn: dict[str, Callable[[Sheet], str]] = {
+        "html": html_page,
+        "latex": latex_text,
+        "markdown": markdown_text,
+    }
+    for kind, target in targets.items():
+        if target:
+            replace_file(target, drawn[kind](sheet))
             tell(f"written to `{target}`")

@@ -255,11 +255,8 @@ class Candidates:
 
     def stable_but_index(self, e: n.Expr) -> bool:
         """Whether it is made of what there is at the head."""
-        return walk.names_in(e) <= {*self.changed, self.at.ident, *(i for i in self._inputs())}
-
-    def _inputs(self) -> Iterator[str]:
-        for item in self.spec.inputs:
-            yield from item.names
+        inputs = {x for item in self.spec.inputs for x in item.names}
+        return walk.names_in(e) <= {*self.changed, self.at.ident, *inputs}
 
     # --- distances ----------------------------------------------------------------------------------------
 

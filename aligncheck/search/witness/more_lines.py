@@ -321,7 +321,8 @@ class MoreLines(Residues):
         for s in self.everything:
             if isinstance(s, n.Sample) and self._chain(s):
                 lines = (line for line in walk.shifts_in(self.spec.align) if line.name == s.name)
-                asked = {e.tag for line in lines if line.guard is not None for e in _tags(line.guard)}
+                parts = (e for line in lines if line.guard for e in walk.subexpressions(line.guard))
+                asked = {e.tag for e in parts if isinstance(e, n.OutIs)}
                 inside = self.inside[self._chain(s)[-1]]
                 found |= asked - {e.tag for e in inside if isinstance(e, n.Emit)}
         return found
@@ -850,10 +851,6 @@ def _told_by(line: n.Shift) -> Iterator[n.OutField]:
     for part in walk.subexpressions(line.guard) if line.guard is not None else ():
         if isinstance(part, n.Compare) and part.op == "==":
             yield from (e for e in (part.left, part.right) if isinstance(e, n.OutField))
-
-
-def _tags(e: n.Expr) -> Iterator[n.OutIs]:
-    return (part for part in walk.subexpressions(e) if isinstance(part, n.OutIs))
 
 
 def _within(end: n.Expr, mark: n.Expr, wide: n.Expr) -> n.Expr:

@@ -26,7 +26,7 @@ class Scans:
         self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
         self.defined = line_costs.definitions(spec)
         self.two_valued = _two_valued(self.assigned)
-        self.groups = groups_of(spec)
+        self.groups = [item for item in spec.inputs if isinstance(item, n.Queries)]
         private = {x for g in self.groups for x in g.names}
         self.noise = {s.name for s in self.everything if isinstance(s, n.Sample)}
         entries = {
@@ -317,10 +317,6 @@ def named(e: n.Expr) -> str:
 
 def tells_output(e: n.Expr) -> bool:
     return any(isinstance(part, n.OfOutput) for part in walk.subexpressions(e))
-
-
-def groups_of(spec: n.Mechanism) -> list[n.Queries]:
-    return [item for item in spec.inputs if isinstance(item, n.Queries)]
 
 
 def without_lengths(e: n.Expr) -> n.Expr:
