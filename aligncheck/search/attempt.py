@@ -24,12 +24,14 @@ from aligncheck.language.syntax import walk
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.search.declarations import contradiction, misplaced, senseless
 from aligncheck.search.rewrites import (
+    cells_help,
     coins_help,
     conversion_help,
     lists_help,
     rewrite_for,
     round_help,
     selection_help,
+    sums_help,
 )
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import AlignmentFails, ConditionReport, ObligationReport, Status, Unknown, Verdict
@@ -226,6 +228,8 @@ class Attempt:
             )
         if reason.endswith("the claim is within its bound"):
             return f"{_BOUND_HELP}; of a logarithm only 1 - 1/x <= ln(x) <= x - 1 is known"
+        if (said := sums_help(self.mechanism)) is not None:
+            return said
         bounds = [line for line in _invariants(self.witness) if "alignment_cost <= " in line]
         if not bounds:
             return "no bound on the cost was found that is made of inputs and counters"
@@ -463,7 +467,8 @@ def _help(condition: Condition | None, mechanism: n.Mechanism, at: Span) -> str:
         case Condition.OUTPUT:
             from aligncheck.search.advice import output_help, records_help
 
-            return selection_help(mechanism, at) or records_help(mechanism) or output_help(mechanism, at)
+            said = selection_help(mechanism, at) or cells_help(mechanism) or records_help(mechanism)
+            return said or output_help(mechanism, at)
         case Condition.SUPPORT:
             return _support_help(mechanism)
         case Condition.ACYCLIC | Condition.INJECTIVE if (said := round_help(mechanism, at)) is not None:

@@ -77,6 +77,27 @@ TWO_COINS = (
     "Bernoulli({2} if x == 1 else {3})`"
 )
 
+COLUMN = (
+    "which column of a table an answer is in is followed where a loop adds the column up: `s = 0`, and `for "
+    "i in range(n):` with `s = s + q[i][j]`, in place of the set over its rows (the line is `+= s - s'`)"
+)
+
+CELL = (
+    "a cell that a record tells by its row and column, after loops inside each other, is followed where one "
+    "loop goes through all cells: `for c in range(n*m):` with `q[floor(c/m)][c % m]`, and the line asks for "
+    "`out[0].row == floor(l/m) and out[0].col == l % m`"
+)
+
+SUM_OF_SUMS = (
+    "how often an answer is in a sum of sums is followed where one loop adds up both, `s = s + x` and `total "
+    "= total + s`, or where it stands as a weight, `sum((len(q) - i)*q[i] for i in q)`"
+)
+
+WEIGHTED = (
+    "that a weighted sum moves by no more than the weights add up to is followed where one loop adds up "
+    "both: `for i, x in q:` with `s = s + w[i]*x` and `t = t + w[i]` (the line is `+= (s - s')/t`)"
+)
+
 CONVERSION = "ln(1/δ)"
 """In the kernel's words for the step from ρ to ε and δ."""
 
@@ -131,6 +152,40 @@ def _one_coin(first: n.Sample, second: n.Sample) -> str:
     no = (one - a) * c
     chances = (unparse_expr(e.expression()) for e in (a + no, no))
     return TWO_COINS.format(first.name, second.name, *chances)
+
+
+def cells_help(mechanism: n.Mechanism) -> str | None:
+    """For a record that tells the rounds of two loops, of which one is inside the other."""
+    for outer in (s for s in walk.statements_in(mechanism.body) if isinstance(s, n.For)):
+        for inner in (s for s in walk.statements_in(outer.body) if isinstance(s, n.For)):
+            for emit in (s for s in walk.statements_in(inner.body) if isinstance(s, n.Emit)):
+                told = [f.value.ident for f in emit.fields if isinstance(f.value, n.Name)]
+                if {outer.index, inner.index} <= {*told}:
+                    return CELL
+    return None
+
+
+def sums_help(mechanism: n.Mechanism) -> str | None:
+    """For a cost that follows from what a loop would show of a sum, which stands there as a set: of a column,
+    of other sums, or by weights, which are added up besides.
+    """
+    exprs = [*walk.expressions_of(walk.statements_in(mechanism.body))]
+    private = {x for i in mechanism.inputs if isinstance(i, n.Queries) for x in i.names}
+    sums = [e for e in exprs if isinstance(e, n.Gather) and e.function == "sum"]
+    weights = {i.name for i in mechanism.inputs if isinstance(i, n.PublicVector)}
+    for e in (e for e in sums if walk.names_in(e.body) & private):
+        inner = list(walk.subexpressions(e.body))
+        if any(isinstance(part, n.Gather) for part in inner):
+            return SUM_OF_SUMS
+        for place in (part.index for part in inner if isinstance(part, n.Index) and part.base in private):
+            rows = [part for part in walk.subexpressions(place) if isinstance(part, n.Binary)]
+            if any(r.op == "*" and n.Name(e.index) in (r.left, r.right) for r in rows):
+                return COLUMN
+        if walk.names_in(e.body) & weights and any(
+            walk.names_in(o.body) <= weights | {o.index} for o in sums
+        ):
+            return WEIGHTED
+    return None
 
 
 def conversion_help(mechanism: n.Mechanism, reason: str) -> str | None:

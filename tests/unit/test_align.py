@@ -129,6 +129,14 @@ def test_a_coin_is_turned_over_where_an_answer_moves() -> None:
     assert [" ".join(text.split()) for text in texts] == ["", "lie = 1 - lie when x != x'"]
 
 
+def test_what_a_loop_keeps_ahead_stays_as_far_ahead_of_the_best_of_the_others() -> None:
+    spec = parse(read_source(str(TESTS / "written/best_and_gap_to_the_second.dp")))
+    reading = ProgramReading(replace(spec, align=()))
+    first, *_ = candidates(reading, reading.sites["eta"])
+    assert first.rank == 0
+    assert first.items == spec.align
+
+
 def test_stored_runs_are_runs_of_neighbours() -> None:
     pairs = some_pairs(parse(read_source(str(SPECS / "noisy_max.dp"))), 20)
     assert len(pairs) == 20

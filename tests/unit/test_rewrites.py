@@ -14,7 +14,15 @@ from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
-from aligncheck.search.rewrites import LISTS, REWRITES, ROUND_ALONE, SELECTION, rewrite_for
+from aligncheck.search.rewrites import (
+    LISTS,
+    REWRITES,
+    ROUND_ALONE,
+    SELECTION,
+    cells_help,
+    rewrite_for,
+    sums_help,
+)
 from aligncheck.verdict import Unknown, Verdict, Verified
 
 HEAD = """\
@@ -258,3 +266,41 @@ def test_a_list_that_a_round_selects_is_read_by_the_line_or_belongs_into_a_call(
     assert isinstance(
         judge(check(source, parse(source)), source, time.monotonic() + 60, False, False), Verified
     )
+
+
+WEIGHTS = """mechanism m
+input
+  q : queries, sensitivity 1 where len(q) >= 1
+  w : vector where len(w) == len(q) and w[i] > 0
+  n : int where n >= 1
+  t : queries[n][n], sensitivity 1, adjacency one
+  eps : real where eps > 0
+privacy eps
+program
+  z ~ Lap(1/eps)
+  emit a({})
+"""
+
+
+@pytest.mark.parametrize(
+    ("released", "told"),
+    [
+        ("sum(w[i]*q[i] for i in q)/sum(w[i] for i in q) + z", "`t = t + w[i]`"),
+        ("sum(sum(q[j] for j in range(i + 1)) for i in q)", "`total = total + s`"),
+        ("sum(t[i][0] for i in range(n)) + z", "with `s = s + q[i][j]`"),
+        ("sum(q[i] for i in q) + z", None),
+        ("sum(w[i] for i in q) + z", None),
+    ],
+)
+def test_a_sum_that_only_a_loop_follows_is_told_the_loop(released: str, told: str | None) -> None:
+    """The loops are in `tests/specs/written`: weighted_average, sum_of_running_sums, columns_of_a_table."""
+    said = sums_help(parse(Source("m.dp", WEIGHTS.format(released))))
+    assert said is None if told is None else told in str(said)
+
+
+def test_a_cell_told_by_its_row_and_its_column_is_told_one_loop() -> None:
+    """The loop is in `tests/specs/written`: cell_told_by_row_and_column."""
+    loops = "z)\n  for i in range(n):\n    for j in range(n):\n      emit hit(row = i, col = {}"
+    told = [cells_help(parse(Source("m.dp", WEIGHTS.format(loops.format(col))))) for col in "j0"]
+    assert "`for c in range(n*m):`" in str(told[0])
+    assert told[1] is None
