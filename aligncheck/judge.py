@@ -23,6 +23,7 @@ from aligncheck.language.syntax.walk import has_coins
 from aligncheck.search.attempt import Attempt, not_shown, refuse_default, too_many_paths
 from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
+from aligncheck.search.witness.enough import multiplies
 from aligncheck.search.witness.fit import HELPED, WANTS_LINES, Proposals, Tries, refined
 from aligncheck.search.witness.found import shown_lines
 from aligncheck.search.witness.sorting import with_sorts
@@ -103,7 +104,9 @@ class Judge:
                 raise too_many_paths(mechanism, source, error) from None
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
-        tried = Attempt(mechanism, source, effort, self.early and not called, callees, self.patience)
+        # Without a line runs part at once; what they multiply may take the kernel long.
+        early = self.early or (self.search and not mechanism.align and multiplies(mechanism))
+        tried = Attempt(mechanism, source, effort, early and not called, callees, self.patience)
         shown = tried.shown
         if shown is not None:
             return tried.refuted(shown)

@@ -15,7 +15,7 @@ from aligncheck.language.diagnostics import Diagnostic
 from aligncheck.language.printable import printable
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import has_densities, names_in, statements_in
+from aligncheck.language.syntax.walk import has_densities, names_in, own_expressions, statements_in
 from aligncheck.language.unparse import claimed, unparse_expr
 from aligncheck.meaning.exact import Undecided, absolute, compare, decimal, subtract
 from aligncheck.meaning.exact_density import Weighed
@@ -326,8 +326,9 @@ _NOT_PRIVATE = (
 
 def an_alignment_may_mend(verdict: AlignmentFails | Unknown) -> bool:
     """Whether what fails, or is not decided, is about the alignment, and not about the program whatever its
-    alignment is: where no condition is named it may be. A scale that the program computes may be the same in
-    both runs under an alignment that keeps them in the same branches; not so where the run on D has none.
+    alignment is: where no condition is named it may be. A scale that the program computes, or what it gives a
+    function, may be the same in both runs under an alignment that keeps them in the same branches; not so
+    where the run on D has none.
     """
     if isinstance(verdict, AlignmentFails) and verdict.densities is not None:
         return False
@@ -342,6 +343,9 @@ def an_alignment_may_mend(verdict: AlignmentFails | Unknown) -> bool:
         return True
     body = tuple(statements_in(verdict.mechanism.body))
     computed = {s.name for s in body if isinstance(s, nodes.Assign)}
+    if verdict.condition is Condition.CALLS and any(isinstance(s, nodes.Sample) for s in body):
+        tops = (e for s in body for e in own_expressions(s))
+        return any(e.span.start <= at < e.span.end and names_in(e) & computed for e in tops)
     scales = [
         e for s in body if isinstance(s, nodes.Sample) and s.span.start <= at < s.span.end for e in s.args
     ]

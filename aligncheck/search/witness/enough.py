@@ -10,16 +10,21 @@ from dataclasses import dataclass, field, replace
 
 from aligncheck.kernel.answer import Accepted, Reject
 from aligncheck.kernel.decide import decide, judged
-from aligncheck.kernel.logic import ANEW, ENOUGH, Decider, Fact, instances
+from aligncheck.kernel.logic import ANEW, ENOUGH, Decider, Fact, Kind, instances
 from aligncheck.kernel.symbols import Symbols
-from aligncheck.kernel.terms import Term
+from aligncheck.kernel.terms import Term, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
 
 EASY, FEWER = 60_000, (150_000, 400_000)
 """What a question may take that the kernel is told nothing of; what one with fewer facts may, and all that
 are asked to find it.
 """
+
+
+SIMPLE = (1, 200_000)
+"""The same for a question that is easy with few facts."""
 
 
 def with_needs(spec: n.Mechanism, witness: Witness) -> Witness:
@@ -38,6 +43,40 @@ def with_needs(spec: n.Mechanism, witness: Witness) -> Witness:
     known = {**finder.needs, **finder.found}
     told = replace(told, needs=tuple((number, *known[number]) for number in sorted(known)))
     return told if isinstance(decide(spec, told), Accepted) else witness
+
+
+def with_products(spec: n.Mechanism, witness: Witness) -> Witness:
+    """The witness, where a spec multiplies or divides what may differ between D and D', with fewer facts as
+    needs of the questions for which these are enough: with all of them a product may take longer than a file
+    has.
+    """
+    if not multiplies(spec):
+        return witness
+    finder, symbols = Products(), Symbols()
+    try:
+        judged(spec, witness, finder, symbols)
+    except Reject:
+        pass
+    finally:
+        symbols.ctx.forget()
+    return replace(witness, needs=tuple((number, *facts) for number, facts in finder.found.items()))
+
+
+def multiplies(spec: n.Mechanism) -> bool:
+    """Whether two numbers that answers or noise are in are multiplied, or divided."""
+    body = list(statements_in(spec.body))
+    moving = {s.name for s in body if isinstance(s, n.Sample)}
+    moving |= {name for item in spec.inputs if isinstance(item, n.Queries) for name in item.names}
+    moving |= {s.over.item for s in body if isinstance(s, n.For) and isinstance(s.over, n.OverQueries)}
+    while new := {s.name for s in body if isinstance(s, n.Assign) and names_in(s.value) & moving} - moving:
+        moving |= new
+
+    def product(e: n.Expr) -> bool:
+        if not isinstance(e, n.Binary) or e.op not in ("*", "/", "**") or not names_in(e.left) & moving:
+            return False
+        return e.op == "**" or bool(names_in(e.right) & moving)
+
+    return any(product(e) for s in body for top in own_expressions(s) for e in subexpressions(top))
 
 
 @dataclass
@@ -86,3 +125,39 @@ class Finder(Decider):
                 at += size
             size //= 2
         return facts
+
+
+@dataclass
+class Products(Finder):
+    """Decides nothing: `found` are the questions for which fewer facts are enough. Of what is released, what
+    is known of the run on D' alone, about no index in general; of costs, all that is of no other sum.
+    """
+
+    def follows(
+        self,
+        facts: Sequence[Fact],
+        goal: Term,
+        about: str = "",
+        anew: Sequence[tuple[int, int]] | None = None,
+    ) -> int | None:
+        """See `Decider`."""
+        self.number += anew != ()
+        few: tuple[int, ...] = ()
+        if anew is None and about.startswith("output"):
+            few = tuple(at for at, f in enumerate(facts) if f.kind is Kind.PRIME and not f.variables)
+        elif anew is None and about.startswith("cost"):
+            own = _sums(goal)
+            few = tuple(at for at, f in enumerate(facts) if own and _sums(f.formula) <= own)
+        if 0 < len(few) < len(facts):
+            import z3
+
+            core = self._needed([facts[at] for at in few], z3.Not(goal), *SIMPLE)
+            if core:
+                self.found[self.number] = tuple(at for at in few if facts[at] in core)
+        return 0
+
+
+def _sums(term: Term) -> frozenset[str]:
+    """The sums over sets that a term reads."""
+    names = (t.term.decl().name() for t in subterms(term) if t.symbol)
+    return frozenset(name for name in names if name.startswith("sum!"))

@@ -13,6 +13,7 @@ from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.walk import has_densities, shifts_in, statements_in
 from aligncheck.search.witness.composed import promised
+from aligncheck.search.witness.enough import with_products
 from aligncheck.search.witness.found import found_lines, shown_lines, with_promises, without
 from aligncheck.search.witness.guess import chance_of, guessed, measures
 from aligncheck.search.witness.leaders import with_selections
@@ -20,6 +21,7 @@ from aligncheck.search.witness.line_costs import costs_of
 from aligncheck.search.witness.more_lines import costs_where_they_differ, with_more
 from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.sorting import with_sorts
+from aligncheck.search.witness.totals import plus, total
 
 
 def refined(spec: n.Mechanism, witness: Witness, answer: Rejected) -> Witness | None:
@@ -101,6 +103,15 @@ class Proposals:
         whole = sum(1 for _ in shifts_in(self.written.align))
         return (costs for costs in dict.fromkeys(wanted) if len(costs) in (0, whole))
 
+    def _adds_up(self, costs: Costs) -> bool:
+        """Whether what the lines cost adds up to the claim, each of a draw that is made once."""
+        drawn = [s for s in statements_in(self.spec.body) if isinstance(s, n.Sample)]
+        claim = self.spec.claim
+        if not isinstance(claim, n.Pure) or not costs or any(s.index is not None for s in drawn):
+            return False
+        known = [cost for cost in costs if cost is not None]
+        return len(known) == len(costs) and (total(plus(known)) - total(claim.epsilon)).number == 0
+
     def tries(self) -> Tries:
         """All, the likely ones first, each once. Raises TooManyPathsError."""
         seen: list[Witness] = []
@@ -114,7 +125,7 @@ class Proposals:
             if witness in seen:
                 continue
             seen.append(witness)
-            said = yield witness
+            said = yield with_products(self.written, witness)
             if said.condition not in HELPED:
                 return
 
@@ -127,7 +138,7 @@ class Proposals:
         # What a line costs at most does not tell how far the answers moved.
         moves = any(g.adjacency.ways or g.adjacency.in_all for g in groups)
         both: tuple[Costs, Costs] = (costs_of(self.spec), ())
-        counted = self._costs(*(both[::-1] if moves else both))
+        counted = self._costs(*(both[::-1] if moves and not self._adds_up(both[0]) else both))
         base = replace(base, costs=next(counted))
         start, further, refused = base, False, ""
         for found in found_lines(self.spec, base, self.effort, partial(self.hopeless, False)):

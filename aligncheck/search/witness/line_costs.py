@@ -129,6 +129,8 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
             number *= e.value**power
         elif isinstance(e, n.Binary) and e.op in ("*", "/"):
             left = [(e.left, power), (e.right, power if e.op == "*" else -power), *left]
+        elif isinstance(e, n.Binary) and e.op == "**" and (times := total(e.right).number or 0) % 1 == 0:
+            left = [(e.left, power * int(times)), *left]
         else:
             bare = _bare(e, primes=True)
             powers[bare] = powers.get(bare, 0) + power
@@ -253,7 +255,7 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
         if other is not None:
             left.remove(other)
             group = _group(spec, term) or _group(spec, other[1])
-            size = None if group is None else _sensitivity_at(group, term)
+            size = None if group is None else _sensitivity_at(spec, group, term)
             if group is None or size is None:
                 return None
             part = _Reach(moved=((own if _primes(term) else -own, size),), one_way=group.adjacency.one_way)
@@ -357,17 +359,19 @@ def _shape(e: n.Expr, gathers: Mapping[str, n.Gather]) -> n.Expr:
     return _bare(walk.with_parts(e, tuple(_shape(p, gathers) for p in walk.parts_of(e))))
 
 
-def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
+def _sensitivity_at(spec: n.Mechanism, group: n.Queries, term: n.Expr) -> n.Expr | None:
     """The sensitivity of an answer that a term is, at the answer's own index, which declarations call `i`."""
     if isinstance(term, n.Binary) and term.op in ("*", "/"):
         at_right = term.op == "*" and bool(walk.names_in(term.right) & {*group.names})
         part, factor = (term.right, term.left) if at_right else (term.left, term.right)
-        size = _sensitivity_at(group, part)
+        size = _sensitivity_at(spec, group, part)
         if term.op == "*" and isinstance(factor, n.Index):
             return size  # weights of a list are 1 at most, more often than not
-        return size and product((size, 1), (factor, -1 if term.op == "/" else 1))
-    if isinstance(term, n.Gather) and term.function == "sum" and len(group.adjacency.ways) == 1:
-        spread = _spread(term.body, term.where)
+        most = _largest(spec, factor) if term.op == "*" else None
+        return size and product((size, 1), (most or factor, -1 if term.op == "/" else 1))
+    of = _value(spec, term)
+    if isinstance(of, n.Gather) and of.function == "sum" and len(group.adjacency.ways) == 1:
+        spread = _spread(of.body, of.where) or _width(spec, of.body)
         if spread is not None:
             return spread
     if group.sensitivity is None:
@@ -375,6 +379,53 @@ def _sensitivity_at(group: n.Queries, term: n.Expr) -> n.Expr | None:
     if not isinstance(term, n.Index) or not isinstance(term.index, n.Name):
         return group.sensitivity
     return resolved(group.sensitivity, {"i": term.index})
+
+
+def _largest(spec: n.Mechanism, e: n.Expr) -> n.Expr | None:
+    """The greatest size of what lies between two bounds, by its text or that of its value."""
+    low, high = _ends(spec, e)
+    if low is None or high is None:
+        return None
+    if isinstance(low, n.Number) and isinstance(high, n.Number):
+        return n.Number(max(abs(low.value), abs(high.value)))
+    return high if total(low).number == 0 or (total(low) + total(high)).number == 0 else None
+
+
+def _width(spec: n.Mechanism, e: n.Expr) -> n.Expr | None:
+    """How far it is from the least that it may be to the most, where its text has bounds."""
+    low, high = _ends(spec, e)
+    return None if low is None or high is None else (total(high) - total(low)).expression()
+
+
+def _value(spec: n.Mechanism, e: n.Expr) -> n.Expr:
+    """What a variable has as its only value; else the expression itself."""
+    if not isinstance(e, n.Name):
+        return e
+    values = [s.value for s in walk.statements_in(spec.body) if isinstance(s, n.Assign) and s.name == e.ident]
+    return values[0] if len(values) == 1 else e
+
+
+def _ends(spec: n.Mechanism, e: n.Expr) -> tuple[n.Expr | None, n.Expr | None]:
+    """What it is at least and at most, where its text has bounds."""
+    match _value(spec, e):
+        case n.Call(function="clip", args=(_, low, high)):
+            return low, high
+        case n.Call(function="min" | "max" as end, args=(one, other)):
+            public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
+            inner, bound = (one, other) if walk.names_in(other) <= public else (other, one)
+            at_least, at_most = _ends(spec, inner)
+            return (at_least, bound) if end == "min" else (bound, at_most)
+        case n.Call(function="abs", args=(one,)):
+            return ZERO, _largest(spec, one)
+        case n.Binary(op="**", left=base, right=n.Number(value=power)) if power.denominator == 1:
+            size = _largest(spec, base)
+            most = None if size is None else product(*[(size, 1)] * power.numerator)
+            even = power % 2 == 0 or _ends(spec, base)[0] == ZERO
+            return (ZERO if even or most is None else n.Unary("-", most)), most
+        case n.Binary(op="*", left=one, right=other) if one == other:
+            return _ends(spec, n.Binary("**", one, n.Number(Fraction(2))))
+        case _:
+            return None, None
 
 
 def _primes(e: n.Expr) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from math import prod
 from typing import TypeAlias
 
 from aligncheck.language.syntax import nodes as n
@@ -140,6 +141,8 @@ def total(e: n.Expr) -> Amount:
             return one + other if e.op == "+" else one - other
         if e.op == "*" or other.parts:
             return one * other if e.op == "*" else one.over(other)
+    if isinstance(e, n.Binary) and e.op == "**" and isinstance(e.right, n.Number) and e.right.value % 1 == 0:
+        return prod((total(e.left) for _ in range(int(e.right.value))), start=Amount({(): Fraction(1)}))
     return Amount({((e, 1),): Fraction(1)})
 
 
