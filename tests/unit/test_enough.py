@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from kernel_cases import PROJECT, decide, spec_of, witness_of
 
+from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.symbols import Given, Symbols
 from aligncheck.search.witness import enough
-from aligncheck.search.witness.enough import with_needs
+from aligncheck.search.witness.enough import with_needs, with_products
+from aligncheck.search.witness.fit import Proposals
 from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.search.witness.witness_json import WitnessError, read, written
 
@@ -63,3 +65,12 @@ def test_a_tree_that_says_something_else_is_refused() -> None:
     answer = decide(SPEC, replace(WITNESS, needs=((1, "2"),)))  # type: ignore[arg-type]
     assert isinstance(answer, Rejected)
     assert answer.condition == "form"
+
+
+def test_products_are_asked_with_less_from_the_first() -> None:
+    spec = spec_of(PROJECT / "tests" / "specs" / "written" / "clipped_moments.dp")
+    first = next(Proposals(spec, {}, Effort(), lambda closely: False).tries())
+    assert len(first.needs) >= 3, "two costs, and the variance"
+    accepted = decide(spec, with_sorts(spec, first))
+    assert isinstance(accepted, Accepted)
+    assert with_products(SPEC, WITNESS) is WITNESS, "nothing is multiplied there"
