@@ -407,25 +407,25 @@ def _value(spec: n.Mechanism, e: n.Expr) -> n.Expr:
 
 def _ends(spec: n.Mechanism, e: n.Expr) -> tuple[n.Expr | None, n.Expr | None]:
     """What it is at least and at most, where its text has bounds."""
-    match _value(spec, e):
-        case n.Call(function="clip", args=(_, low, high)):
-            return low, high
-        case n.Call(function="min" | "max" as end, args=(one, other)):
-            public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
-            inner, bound = (one, other) if walk.names_in(other) <= public else (other, one)
-            at_least, at_most = _ends(spec, inner)
-            return (at_least, bound) if end == "min" else (bound, at_most)
-        case n.Call(function="abs", args=(one,)):
-            return ZERO, _largest(spec, one)
-        case n.Binary(op="**", left=base, right=n.Number(value=power)) if power.denominator == 1:
-            size = _largest(spec, base)
-            most = None if size is None else product(*[(size, 1)] * power.numerator)
-            even = power % 2 == 0 or _ends(spec, base)[0] == ZERO
-            return (ZERO if even or most is None else n.Unary("-", most)), most
-        case n.Binary(op="*", left=one, right=other) if one == other:
-            return _ends(spec, n.Binary("**", one, n.Number(Fraction(2))))
-        case _:
-            return None, None
+    e = _value(spec, e)
+    if isinstance(e, n.Call) and e.function == "clip":
+        return e.args[1], e.args[2]
+    if isinstance(e, n.Call) and e.function in ("min", "max") and len(e.args) == 2:
+        public = {i.name for i in spec.inputs if isinstance(i, n.Parameter)}
+        inner, bound = e.args if walk.names_in(e.args[1]) <= public else e.args[::-1]
+        low, high = _ends(spec, inner)
+        return (low, bound) if e.function == "min" else (bound, high)
+    if isinstance(e, n.Call) and e.function == "abs":
+        return ZERO, _largest(spec, e.args[0])
+    if isinstance(e, n.Binary) and e.op == "*" and e.left == e.right:
+        e = n.Binary("**", e.left, n.Number(Fraction(2)))
+    power = total(e.right).number if isinstance(e, n.Binary) and e.op == "**" else None
+    if not isinstance(e, n.Binary) or power is None or power.denominator != 1:
+        return None, None
+    size = _largest(spec, e.left)
+    most = None if size is None else product(*[(size, 1)] * power.numerator)
+    even = power % 2 == 0 or _ends(spec, e.left)[0] == ZERO
+    return (ZERO if even or most is None else n.Unary("-", most)), most
 
 
 def _primes(e: n.Expr) -> bool:
