@@ -261,11 +261,13 @@ class _Costs(MoreLines):
         loop = self.loops[k]
         before = (self._price(s) for s in self.everything if isinstance(s, n.Invoke))
         singly = dict.fromkeys(before) if len(self._around(k)) == 1 else {}
+        paying, left = self._rounds(k, loop.body), any(isinstance(s, n.Break) for s in self.inside[k])
         for start in dict.fromkeys((self._start(k, COST, self._price), *singly)):
-            for each in self._rounds(k, loop.body):
+            for each in paying:
                 for grown in self._grown(k, each):
                     yield plus((start, grown))
-            yield start
+            if left or not paying:  # the round that pays may be the last
+                yield start
         start = self._start(k, COST, self._price)
         for x in self._changed(k):
             yield plus((start, n.Name(x)))
@@ -338,11 +340,8 @@ class _Costs(MoreLines):
             for seen in zip(*(self._seen(k, group, mark) for mark in marks), strict=True):
                 yield plus(n.Conditional(test, each, ZERO) for test in seen)
             if group.sensitivity is not None and group.adjacency.together and counts:
-                word = "squares" if group.adjacency.in_squares else "moved"
-                part = n.Index(f"${word}_{first}", index)
-                per = product((each, 1), (group.sensitivity, -1))
-                yield product((per, 1), (part, 1))
-                yield product((per, 1), (group.sensitivity, -1), (part, 1))
+                word, power = ("squares", -2) if group.adjacency.in_squares else ("moved", -1)
+                yield product((each, 1), (group.sensitivity, power), (n.Index(f"${word}_{first}", index), 1))
 
     def _told(self, k: int) -> Iterator[tuple[n.Expr, n.Expr]]:
         """On D and on D', whether the round was before this one whose coin has another chance than all

@@ -120,7 +120,7 @@ def _negated(e: n.Expr) -> n.Expr:
 
 
 def product(*factors: tuple[n.Expr, int]) -> n.Expr:
-    """The product of expressions to the power 1 or -1, with one number in front and equal parts cancelled."""
+    """The product of expressions to such powers, with one number in front and equal parts cancelled."""
     number, powers = Fraction(1), dict[n.Expr, int]()
     left = list(factors)
     while left:
