@@ -548,6 +548,33 @@ def test_what_is_called_computes_in_the_same_mode() -> None:
         program_runs(called + own, spec, form, RunMode.REFINED)
 
 
+def test_a_spec_may_use_the_words_of_python_and_of_the_runtime() -> None:
+    words = [
+        "lambda",
+        "lambda_",
+        "_1",
+        "__",
+        "noise",
+        "record",
+        "run",
+        "budget",
+        "gamma",
+        "spec",
+        "Fraction",
+        "tag",
+    ]
+    given = "".join(f"\n  {word} : real" for word in words)
+    text = ONE.replace("mechanism one", "mechanism _One_1").replace("\n  eps :", f"{given}\n  eps :")
+    text = text.replace("emit v(x = noisy)", "emit _v(tag = noisy, class = print)\n  emit V(_x = gap)")
+    text = text.replace("y = 1", f"y = {' + '.join(words)}").replace("a > 5", "y > 5")
+    text = text.replace("  noisy =", "  print = y\n  gap = y\n  noisy =")
+    source = Source("s.dp", text)
+    spec = check(source, parse(source))
+    for mode in RunMode:
+        form = form_of(spec, source, mode).mechanism
+        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+
+
 def test_records_of_a_call_may_be_counted() -> None:
     source = Source("s.dp", CALLING.replace("emit v(", "emit v(n = r.count(w), "))
     spec = check(source, parse(source), lambda path: Source(path, CALLED))

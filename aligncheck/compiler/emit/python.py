@@ -77,6 +77,7 @@ _OWN = frozenset(
         "gamma",
         "math",
         "noise",
+        "record",
         "release",
         "run",
         "self",
