@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from small_specs import mechanism
 
 from aligncheck.effort import Effort
@@ -16,7 +17,7 @@ from aligncheck.search.witness.found import found_lines, shown_lines
 from aligncheck.search.witness.guess import guessed, measures
 from aligncheck.search.witness.sieve import Sieve
 from aligncheck.search.witness.sorting import with_sorts
-from aligncheck.search.witness.stretches import Stretches
+from aligncheck.search.witness.stretches import Stretches, read_from
 from aligncheck.search.witness.totals import total
 from aligncheck.search.witness.witness_json import expression
 
@@ -72,6 +73,33 @@ def test_what_is_false_is_left_out() -> None:
     assert text(kept.invariants) == {"n' == n"}
 
 
+def test_of_bounds_the_shortest_stays_that_the_claim_needs() -> None:
+    spec = mechanism(COUNTING, ALIGN)
+    bound = "alignment_cost <= eps/2 + n*eps/(2*k)"
+    lines = ("n' == n", f"{bound} + 0*n", f"{bound} + n*eps", bound)
+    early = ("0 <= n", "n <= k", "$drawn_xi <= i", "$records <= i", "not n < k or $records == i")
+    loop = LoopWitness(tuple(map(expression, early)), tuple(map(expression, lines)))
+    (kept,) = shown_lines(spec, with_sorts(spec, Witness((loop,))), Effort()).loops
+    assert text(kept.invariants) == {"n' == n", bound}
+
+
+def test_what_a_round_overwrites_is_not_read_from_its_head() -> None:
+    spec = mechanism(
+        "eta ~ Lap(1)\nn = 0\nup = false\nlast = 0\nfor i in range(k):\n  up = i > n\n"
+        "  if up: n = n + 1\n  else: last = i\nemit done(last)"
+    )
+    (read,) = read_from(spec)
+    assert {"n", "last"} <= read
+    assert "up" not in read
+    assert Candidates(spec, Stretches(spec), 0).variables == ["n", "last"]
+
+
+def test_what_a_break_leaves_with_is_read_from_the_head() -> None:
+    spec = mechanism("eta ~ Lap(1)\nn = 0\nfor i in range(k):\n  if i > 3: break\n  n = i\nemit done(n)")
+    (read,) = read_from(spec)
+    assert "n" in read
+
+
 def test_nothing_is_kept_without_effort() -> None:
     spec = mechanism(COUNTING, ALIGN)
     symbols = Symbols()
@@ -89,9 +117,17 @@ def test_candidates_speak_of_what_the_loop_changes() -> None:
     assert expression("n <= k") in {e for group in found.values() for e in group.lines}
 
 
-def test_a_while_loop_is_measured_by_its_test() -> None:
-    spec = mechanism("eta ~ Lap(1)\nn = 0\nup = false\nwhile n < k and not up:\n  n = n + 2\nemit done")
+@pytest.mark.parametrize(
+    ("step", "first"),
+    [
+        ("n = n + 2", "k - n"),
+        ("if q[n] > 2: up = true\n  else: n = n + 2", "k - n + (0 if up else 1)"),
+    ],
+)
+def test_a_while_loop_is_measured_by_its_test(step: str, first: str) -> None:
+    spec = mechanism(f"eta ~ Lap(1)\nn = 0\nup = false\nwhile n < k and not up:\n  {step}\nemit done")
     loop = next(s for s in spec.body if isinstance(s, While))
+    assert expression(first) == measures(loop)[0]
     assert expression("k - n") in measures(loop)
 
 

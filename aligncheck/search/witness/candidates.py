@@ -14,6 +14,7 @@ from itertools import chain, combinations, product
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness.line_costs import resolved
+from aligncheck.search.witness.scans import is_truth
 from aligncheck.search.witness.stretches import RECORDS, Passage, Stretches
 from aligncheck.search.witness.totals import (
     COST,
@@ -56,7 +57,9 @@ class Candidates:
         self.low = low_of(self.stmt)
         self.rounds, self.entries = stretches.rounds[k], stretches.entries[k]
         self.changed = stretches.changed(k)
-        self.variables = [x for x in self.changed if x[0] != "$"]
+        self.variables = [x for x in self.changed if x in stretches.read[k]]
+        given = [s for s in walk.statements_in(self.stmt.body) if isinstance(s, n.Assign)]
+        self.truths = {s.name for s in given if is_truth(s.value)}
         self.at = n.Name(stretches.index_of(k))
         body = list(walk.statements_in(spec.body))
         self.noise = {s.name: s for s in reversed(body) if isinstance(s, n.Sample)}
@@ -128,6 +131,8 @@ class Candidates:
                 yield Group(True, (n.Unary("not", test),))
         for x in self.variables:
             name, start = n.Name(x), self.start(x)
+            if x in self.truths:
+                continue
             if start is not None:
                 yield Group(True, (less(start, name),))
                 yield Group(True, (less(name, start),))
@@ -266,7 +271,7 @@ class Candidates:
 
     def distances(self) -> Iterator[Group]:
         """How far variables are apart."""
-        for x in self.variables:
+        for x in self.numbers:
             d = n.Binary("-", n.Name(x, True), n.Name(x))
             forms = self._forms(x)
             yield Group(False, tuple(equal(d, f) for f in forms))
@@ -282,10 +287,15 @@ class Candidates:
             yield Group(False, (less(d, ZERO),))
             yield from self._phases(d, bounds)
             yield from self._walked(d, n.Call("abs", (d,)))
-        for x, y in list(combinations(self.variables, 2))[:6]:
+        for x, y in list(combinations(self.numbers, 2))[:6]:
             apart = [n.Binary("-", n.Name(each, True), n.Name(each)) for each in (x, y)]
             size = n.Binary("+", *(n.Call("abs", (each,)) for each in apart))
             yield from self._sizes_walked(size)
+
+    @property
+    def numbers(self) -> list[str]:
+        """Variables that hold no truth values."""
+        return [x for x in self.variables if x not in self.truths]
 
     def _forms(self, x: str) -> list[n.Expr]:
         """What a variable's distance is where it comes from."""
@@ -443,7 +453,7 @@ class Candidates:
 
     def owed(self) -> Iterator[n.Expr]:
         """The same, with what variables that differ will cost."""
-        for x in self.variables:
+        for x in self.numbers:
             d = n.Call("abs", (n.Binary("-", n.Name(x, True), n.Name(x)),))
             for rate in self._rates():
                 for grown in self._walked_costs():

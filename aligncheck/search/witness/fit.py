@@ -147,7 +147,7 @@ class Proposals:
             if refused in OF_D:
                 break
         if not further:
-            if self.hopeless(False):
+            if self.hopeless(refused not in OF_D):
                 return
             refused = yield from self._further(start)
         if refused != "cost" or self.hopeless(True):

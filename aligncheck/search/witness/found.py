@@ -16,12 +16,12 @@ from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.rewrite import bottom_up
-from aligncheck.language.syntax.walk import expressions_in, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
-from aligncheck.search.witness.sieve import LONG, QUICKLY, Sieve
+from aligncheck.search.witness.sieve import LONG, Sieve
 from aligncheck.search.witness.stretches import Stretches
-from aligncheck.search.witness.totals import ends_of
+from aligncheck.search.witness.totals import COST, ends_of
 
 SOME, COSTS = 7, 60
 """So many bounds of the cost are tried for a loop: at first, and at all."""
@@ -81,23 +81,33 @@ def _again(loop: LoopWitness) -> list[Group]:
 
 
 def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
-    """The witness with those lines only that the others show. Raises TooManyPathsError."""
+    """The witness with those lines only that the others show, and of bounds of the cost only those that the
+    claim needs. Raises TooManyPathsError.
+    """
     symbols = Symbols()
     try:
         made = collected(spec, witness, symbols)
         sieve = Sieve(collected=made, effort=effort)
         asked = {line for a in made.arrivals for line in a.goals}
-        chosen = _chosen_in_rounds(spec)
-        slow = {line for line in asked if _takes_long(_said(witness, line), chosen)}
-        of_d = {line for line in slow if line[1] == "early"}
-        sieve.add(asked - slow)
-        sieve.add_slowly(of_d, LONG)
-        false = {(line[0], e) for line in of_d - sieve.kept for e in _said(witness, line)}
-        left = (x for x in slow - of_d if not any((x[0], _on_d(e)) in false for e in _said(witness, x)))
-        sieve.add_slowly(left)
+        bounds = {x for x in asked if any(COST in subexpressions(e) for e in _said(witness, x))}
+        _add_all(sieve, witness, asked, _chosen_in_rounds(spec))
+        paid = [(len(list(subexpressions(*_said(witness, x)))), x) for x in sieve.kept & bounds]
+        needed = sieve.needed([x for _, x in sorted(paid)]) if sieve.claims else None
+        sieve.kept -= bounds - needed if needed is not None else set()
         return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
     finally:
         symbols.ctx.forget()
+
+
+def _add_all(sieve: Sieve, witness: Witness, asked: set[Line], chosen: set[str]) -> None:
+    """Adds lines: those that take long come later."""
+    slow = {line for line in asked if _takes_long(_said(witness, line), chosen)}
+    of_d = {line for line in slow if line[1] == "early"}
+    sieve.add(asked - slow)
+    sieve.add_slowly(of_d, LONG)
+    false = {(line[0], e) for line in of_d - sieve.kept for e in _said(witness, line)}
+    left = {x for x in slow - of_d if not any((x[0], _on_d(e)) in false for e in _said(witness, x))}
+    sieve.add_slowly(left)
 
 
 def _chosen_in_rounds(spec: n.Mechanism) -> set[str]:
@@ -263,7 +273,6 @@ def _sifted(
         loops.append(replace(base.loops[k], early=tuple(early), invariants=(*both, *bounds)))
     witness = replace(base, loops=tuple(loops))
     inner = inner_loops(spec)
-    selects = any(isinstance(e, n.Gather) for e in expressions_in(spec))
     symbols = Symbols()
     try:
         sieve = Sieve(collected=collected(spec, witness, symbols), effort=effort)
@@ -286,9 +295,6 @@ def _sifted(
             if needed is None and (some or not at):
                 sieve.add(some, one_by_one=True)
                 needed = sieve.needed([b for b in wanted[3] if b in sieve.kept])
-        if needed is None and selects:
-            sieve.add_slowly(wanted[3], QUICKLY)
-            needed = sieve.needed([b for b in wanted[3] if b in sieve.kept])
         kept = {next((x for x in g if x in sieve.kept), None) for g in groups}
         kept |= needed if needed is not None else set(wanted[3]) & sieve.kept
         return Found(without(witness, {x for w in wanted for x in w} - kept), needed is not None)

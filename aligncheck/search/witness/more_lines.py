@@ -296,7 +296,7 @@ class MoreLines(Residues):
 
     def both(self, k: int) -> Iterator[n.Expr]:
         """Lines of both runs."""
-        for x in self._changed(k):
+        for x in self._carried(k):
             values = [s.value for s in self.assigned if s.name == x]
             read = {y for v in values for y in walk.names_in(without_lengths(v))}
             released = (f.value for s in self.inside[k] if isinstance(s, n.Emit) for f in s.fields)
@@ -667,7 +667,7 @@ class MoreLines(Residues):
                 groups = (g for g in self.groups if name in (named(self._index(k)), PLACE))
                 for mark in (f"${w.mark}_{g.names[0]}" for g in groups for w in g.adjacency.ways):
                     there = n.Compare("==", line_costs.resolved(place, {name: n.Name(mark)}), self._index(j))
-                    for x in self._changed(k):
+                    for x in self._carried(k):
                         yield n.Logic("or", (there, n.Compare("==", n.Name(x, True), n.Name(x))))
 
     def _starts(self, k: int, group: n.Queries) -> Iterator[n.Expr]:

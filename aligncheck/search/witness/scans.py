@@ -12,6 +12,7 @@ from dataclasses import replace
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
+from aligncheck.search.witness.stretches import read_from
 from aligncheck.search.witness.totals import ONE, ZERO, low_of, total
 
 
@@ -25,6 +26,7 @@ class Scans:
         self.everything = list(walk.statements_in(spec.body))
         self.assigned = [s for s in self.everything if isinstance(s, n.Assign)]
         self.defined = line_costs.definitions(spec)
+        self.read = read_from(spec)
         self.two_valued = _two_valued(self.assigned)
         self.groups = [item for item in spec.inputs if isinstance(item, n.Queries)]
         private = {x for g in self.groups for x in g.names}
@@ -95,6 +97,10 @@ class Scans:
 
     def _changed(self, k: int) -> list[str]:
         return list(dict.fromkeys(s.name for s in self.inside[k] if isinstance(s, n.Assign)))
+
+    def _carried(self, k: int) -> list[str]:
+        """Those of which a later round, or what follows, may read what they hold at the head."""
+        return [x for x in self._changed(k) if x in self.read[k]]
 
     def flags(self, k: int) -> list[n.Expr]:
         """Where variables have a truth value that a loop sets them to; either one where a test is kept."""
@@ -169,16 +175,17 @@ class Scans:
     def _truths(self, k: int) -> dict[str, n.Expr]:
         """Variables that a loop sets to a truth value, or to one of two numbers, and where they are up."""
         found: dict[str, n.Expr] = {}
-        for s in self.inside[k]:
-            if isinstance(s, n.Assign) and is_truth(s.value):
+        carried = self._carried(k)
+        for s in (s for s in self.inside[k] if isinstance(s, n.Assign) and s.name in carried):
+            if is_truth(s.value):
                 found[s.name] = n.Name(s.name)
-            elif isinstance(s, n.Assign) and s.name in self.two_valued:
+            elif s.name in self.two_valued:
                 found[s.name] = n.Compare("==", n.Name(s.name), self.two_valued[s.name][1])
         return found
 
     def _of_two_values(self, k: int) -> Iterator[n.Expr]:
         """That such a variable is one of its two numbers."""
-        for x in dict.fromkeys(x for x in self._changed(k) if x in self.two_valued):
+        for x in dict.fromkeys(x for x in self._carried(k) if x in self.two_valued):
             yield n.Logic("or", tuple(n.Compare("==", n.Name(x), each) for each in self.two_valued[x]))
 
     def _found(self, k: int) -> Iterator[n.Expr]:
@@ -197,7 +204,7 @@ class Scans:
         is told by the round, or by an expression of it that `places` hold.
         """
         places = self._places(k)
-        values = {*self._changed(k)} - {*places, *self._truths(k), named(self._index(k))}
+        values = {*self._carried(k)} - {*places, *self._truths(k), named(self._index(k))}
         lines = [line for line in walk.shifts_in(self.spec.align) if line.guard is not None]
         sizes = [g.sensitivity for g in self.groups if g.sensitivity is not None]
         for x, now in places.items():
@@ -222,7 +229,7 @@ class Scans:
         is down.
         """
         flags = self._truths(k)
-        for x in self._changed(k) if flags else ():
+        for x in self._carried(k) if flags else ():
             if x in flags:
                 continue
             read = {y for s in self.assigned if s.name == x for y in walk.names_in(s.value)}

@@ -28,7 +28,7 @@ question, the same on every machine. The clock is for what may still be left of 
 """
 USUAL = 1
 """How Z3 chooses cases by itself: for many lines at once it is led less often into what it does not count."""
-QUICKLY, SLOWLY = ((3, 250_000),), ((3, 700_000),)
+SLOWLY = ((3, 700_000),)
 """The same of lines that take more instances."""
 FEW = 2
 MOST = 20_000_000

@@ -106,6 +106,40 @@ class Passage:
         return next((held for test, held in self.tests if test == known), None)
 
 
+def read_from(spec: n.Mechanism) -> list[frozenset[str]]:
+    """For each loop the names of which the value at its head may be read later on: of others, which a round
+    gives a value before it reads it, no line helps. What the alignment reads is always among them.
+    """
+    asked = (*walk.align_expressions(spec.align), *walk.claimed_in(spec.claim))
+    always = frozenset(x for e in asked for x in walk.names_in(e))
+    found: dict[int, frozenset[str]] = {}
+
+    def before(body: tuple[n.Stmt, ...], after: frozenset[str], left: frozenset[str]) -> frozenset[str]:
+        """What is read from a block on, where that is read which follows, or where it leaves its loop."""
+        for stmt in reversed(body):
+            own_names = frozenset(x for e in walk.own_expressions(stmt) for x in walk.names_in(e))
+            match stmt:
+                case n.Break():
+                    after = left
+                case n.Assign(name=name):
+                    after = after - {name} | own_names
+                case n.If(branches=branches, otherwise=otherwise):
+                    ways = (before(each, after, left) for each in (*(b.body for b in branches), otherwise))
+                    after = own_names.union(*ways)
+                case n.For(body=inner) | n.While(body=inner):
+                    head, known = after | own_names, frozenset[str]()
+                    while head != known:
+                        known, head = head, head | before(inner, head, after)
+                    found[id(stmt)] = after = head
+                case n.Simple():
+                    after |= own_names
+        return after
+
+    before(spec.body, always, always)
+    loops = (s for s in walk.statements_in(spec.body) if isinstance(s, n.For | n.While))
+    return [found[id(loop)] | always for loop in loops]
+
+
 def _sums(one: tuple[Amount, ...], other: tuple[Amount, ...]) -> tuple[Amount, ...]:
     return _distinct([a + b for a in one for b in other])[:MANY]
 
@@ -127,6 +161,7 @@ class Stretches:
         self.numbers = {id(s): k for k, s in enumerate(self.loops)}
         self.costs = costs_of(spec)
         self.defined = definitions(spec)
+        self.read = read_from(spec)
         self.lines = list(walk.shifts_in(spec.align))
         known = {id(line): cost for line, cost in zip(self.lines, self.costs, strict=True)}
         self.cases = [[(line, known[id(line)]) for line in case] for case in _cases(spec.align)][:MANY]
