@@ -39,6 +39,8 @@ REWRITES = {
     "composition of them: put what stops at its first answer into a spec of its own that claims ε, and call "
     "it anew for each (`aligncheck examples delta/sparse_delta`); an index is chosen with `Choose`, or with "
     "Gumbel noise",
+    "declared of logarithms": "no example was found with a root of a logarithm in a clause: compute what it "
+    "bounds, `L = ln(1/delta)` and `rho = eps*eps/(4*(L + eps))`, or declare `eps <= 8*ln(1/delta)`",
     "draws by densities in a loop": "put the draw into a spec of its own, and call it in the loop: `use NAME "
     'from "NAME.dp"`',
 }

@@ -83,6 +83,7 @@ NOT_MET = {
     "a set in the claim": "of a callee, which is a file of its own",
     "a count of records": "the checker knows the tags",
     "of a claim in δ or ρ": "asks for what another claim is about; tried by hand",
+    "declared of logarithms": "of the inputs, where nothing is drawn otherwise; tried by hand",
     "depends on what is released later": "asks for another file, as `sparse_delta`; see below",
     "a public function would know": "of a callee, which is a file of its own",
     "draws by densities in a loop": "an error of the front end, `misplaced-loop`",
