@@ -70,7 +70,6 @@ class SearchRow:
     found: bool
     seconds: float
     alignments: int
-    replays: int
     proofs: int
     told: str
 
@@ -128,7 +127,7 @@ def searched(job: tuple[str, str]) -> SearchRow:
     if isinstance(found, NoAlignment):
         own = verify_source(source, Options(timeout=10 * SECONDS, explain=False))
         told = f"{found.ended or 'all were tried'}; with its own: {name_of(own)}"
-    return SearchRow(path, variant, not told, seconds, t.alignments, t.replays, t.proofs, told)
+    return SearchRow(path, variant, not told, seconds, t.alignments, t.proofs, told)
 
 
 def _late(*_: object) -> None:
