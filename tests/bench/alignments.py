@@ -145,7 +145,7 @@ def rows_of(jobs: Sequence[tuple[str, str]], log: Path | None) -> Iterator[Searc
     left = [job for job in jobs if job not in known]
     with Supervision(searched, left, deadline=60 * SECONDS, jobs=1, memory=4 << 30) as work:
         for at, outcome in work:
-            lost = SearchRow(*left[at], False, SECONDS, 0, 0, 0, type(outcome).__name__)
+            lost = SearchRow(*left[at], False, SECONDS, 0, 0, type(outcome).__name__)
             row = outcome.value if isinstance(outcome, Done) else lost
             if log is not None:
                 with log.open("a", encoding="utf-8") as file:
