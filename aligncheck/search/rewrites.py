@@ -73,6 +73,11 @@ ARMS = (
     "choose the chance alone, `p = …`, and draw once after them, `{1} ~ Bernoulli(p)`"
 )
 
+RECORDS = (
+    "a line that turns the coin `{0}` over leads D' into the other arm, and which arm it was is released: "
+    "let the arms choose the value alone, `r = …`, and release it once after them, `emit {1}(… = r)`"
+)
+
 TWO_COINS = (
     "whether the coin `{0}` leaves the answer to the coin `{1}` is not released, and an alignment tells no "
     "such ways apart: write the one coin that both make; for `x if {0} == 1 else {1}` that is `{0} ~ "
@@ -125,7 +130,7 @@ def rewrite_for(reason: str) -> str | None:
 
 def coins_help(mechanism: n.Mechanism, at: Span) -> str | None:
     """For a coin that is drawn in several arms of an `if` with the test at `at`; or that says, where it is
-    tested, whether another one answers.
+    tested, whether another one answers, or in which arm the one record is released.
     """
     stmts = list(walk.statements_in(mechanism.body))
     coins = {s.name: s for s in stmts if isinstance(s, n.Sample) and s.family.coin}
@@ -145,6 +150,11 @@ def coins_help(mechanism: n.Mechanism, at: Span) -> str | None:
         others = ({x for e in inside for x in walk.names_in(e)} & coins.keys()) - asked
         if asked and others:
             return _one_coin(coins[min(asked)], coins[min(others)])
+        released = {s.tag for s in walk.statements_in((stmt,)) if isinstance(s, n.Emit)}
+        arms = (*(b.body for b in stmt.branches), stmt.otherwise)
+        alike = len(released) == 1 and all(len(arm) == 1 and isinstance(arm[0], n.Emit) for arm in arms)
+        if asked and alike and (not mechanism.align or any(b.test.span == at for b in stmt.branches)):
+            return RECORDS.format(min(asked), min(released))
     return None
 
 

@@ -158,6 +158,17 @@ def test_coins_that_no_alignment_tells_apart_are_written_as_one(program: str, to
     assert told in str(found.help)
 
 
+@pytest.mark.parametrize("line", ["", "align\n  c = 1 - c when x != x'\n"])
+def test_an_answer_that_a_coin_turns_over_is_released_once(line: str) -> None:
+    coin = f"{COINS}  c ~ Bernoulli(1/4)\n  if c == 1:\n    {{}}\n  else:\n    {{}}\n{{}}"
+    found = judged(coin.format("emit said(v = 1 - x)", "emit said(v = x)", line))
+    assert not isinstance(found, Verified)
+    assert "`emit said(… = r)`" in str(found)
+    turned = "align\n  c = 1 - c when x != x'\n"
+    once = coin.format("r = 1 - x", "r = x", f"  emit said(v = r)\n{turned}")
+    assert isinstance(judged(once), Verified)
+
+
 @pytest.mark.parametrize(
     "drawn", [ONE_COIN, "if x == 1:\n    p = 3/4\n  else:\n    p = 1/4\n  a ~ Bernoulli(p)"]
 )
