@@ -306,9 +306,8 @@ class HybridSparseGap(LatticeMechanism):
 #|   "(1 - theta)*eps/k"
 #|  ],
 #|  "needs": [
-#|   "54 5 28 36 38",
-#|   "55 5 20 28 39"
+#|   "54 5 15 34 36"
 #|  ]
 #| }
 #: digest
-#| sha256 86ed455afdf446ccef2fbe338ed93367ded92502243d408aa57615ad838c5818
+#| sha256 f4792294321eae2fa6671a511b29e5f843be5e6e0c2b956f0994d5ae980f5d5e

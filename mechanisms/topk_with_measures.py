@@ -517,11 +517,7 @@ class TopkWithMeasures(RefinedMechanism):
 #|     ]
 #|    ]
 #|   }
-#|  },
-#|  "needs": [
-#|   "45 5 6 8 9 33 35",
-#|   "53 1 32 34 52"
-#|  ]
+#|  }
 #| }
 #: digest
-#| sha256 6865f8b4d83b10942fe53ef97628b26e29d0a7ebbda520c57054b04d9dd16bea
+#| sha256 e58baeb89df24b256d07af944b7f9317f8b9d86af03a9771f1783541cc7bcaf1
