@@ -25,8 +25,10 @@ from lemma_one import Fault, Looked, first_fault
 from aligncheck.judge import judge
 from aligncheck.language.check import check
 from aligncheck.language.diagnostics import SpecError
-from aligncheck.language.syntax.nodes import Mechanism
+from aligncheck.language.families import Family
+from aligncheck.language.syntax.nodes import Mechanism, Pure, Sample
 from aligncheck.language.syntax.parse import parse
+from aligncheck.language.syntax.walk import statements_in
 from aligncheck.pipeline import load_stages
 from aligncheck.refutation.events import describe
 from aligncheck.refutation.refuter import Aim, refute
@@ -99,11 +101,18 @@ def judged(seed: int, others: bool = False) -> Judged:
     if not verified:
         return Judged(seed, spec, name_of(verdict), constructs, contradiction=found)
     looked = Looked()
-    fault = None if DENSITY in constructs else first_fault(mechanism, seed, looked)
+    chosen = DENSITY in constructs or _chosen_by_noise(mechanism)
+    fault = None if chosen else first_fault(mechanism, seed, looked)
     trivial = isinstance(verdict_on(spec.without_alignment())[0], Verified)
     return Judged(
         seed, spec, name_of(verdict), constructs, trivial, found, fault, _refuted(mechanism), looked
     )
+
+
+def _chosen_by_noise(mechanism: Mechanism) -> bool:
+    """Whether a claim in δ or ρ counts an index by Gumbel noise as drawn by its weight: no noise is moved."""
+    draws = (s for s in statements_in(mechanism.body) if isinstance(s, Sample))
+    return not isinstance(mechanism.claim, Pure) and any(s.family is Family.GUMBEL for s in draws)
 
 
 def _refuted(mechanism: Mechanism) -> str | None:

@@ -55,6 +55,7 @@ from parts_written import (
     leader,
     repeated,
     repeated_by_private,
+    rounds,
     scaled_by_last,
     search_on,
     shrinking,
@@ -216,6 +217,8 @@ LAST = (
     *(flagged, budgeted, scaled_by_last, counted, cells, together),
 )
 """They release as many records as there are answers, so nothing comes after them."""
+LATER, NEWER = 1_000_000, (rounds,)
+"""From this number on half of the specs begin with a part of these; what has a smaller one stays as it is."""
 
 
 def generated(seed: int) -> Spec:
@@ -224,7 +227,8 @@ def generated(seed: int) -> Spec:
     if chance.random() < 0.04:
         return density(chance)
     d = Draft(chance, continuous=chance.random() < 0.15)
-    parts = [chance.choice(chance.choice((RIGHT, RIGHT, WRITTEN, WRITTEN, WRONG)))]
+    newer = seed >= LATER and chance.random() < 0.5
+    parts = [chance.choice(NEWER if newer else chance.choice((RIGHT, RIGHT, WRITTEN, WRITTEN, WRONG)))]
     if chance.random() < 0.25:
         parts.append(chance.choice(chance.choice((RIGHT, WRITTEN))))
     wraps = chance.random() < 0.12

@@ -16,6 +16,7 @@ from draft import (
     LOOP,
     REPEAT,
     SEARCH,
+    SELECTION,
     STATE,
     TABLE,
     Draft,
@@ -612,3 +613,29 @@ def together(d: Draft) -> None:
     there = re.sub(r"\b(u(?=\[)|c\b)", OTHER, number)
     d.align.append(f"{n} += {number} - ({there})")
     d.released(1)
+
+
+def rounds(d: Draft) -> None:
+    """A list, or one index, that is selected in each round of a loop with a row of noise for each."""
+    d.constructs |= {SELECTION, LOOP}
+    d.q("all", "monotone", "one", least=2)
+    way, n, w, r, tag = d.pick("top", "top", "upto", "argmax"), *(d.name(x) for x in ("n", "w", "r", "t"))
+    count = 1 if way == "argmax" else int(d.pick("1", "2"))
+    first = d.likely(0.15)
+    noise = d.noise(2 * count * (1 if first else 2), d.paid())
+    value = d.pick("q[j] + {}[{}*len(q) + j]", "{0}[{1}*len(q) + j] + q[j]").format(n, r)
+    wanted = "" if way == "argmax" else f"{count}, "
+    shown = [f"  emit {tag}(index = {w})"]
+    if way != "argmax":
+        shown = [f"  for s in range(len({w})):", f"    emit {tag}(index = {w}[s])"]
+    d.program += [
+        f"for {r} in range({1 if first else 2}):",
+        f"  for {d.pick('j in range(len(q))', 'j, x in q')}:",
+        f"    {n}[{r}*len(q) + j] ~ {noise}",
+        f"  {w} = {way}({wanted}{value} for j in q)",
+        *shown,
+    ]
+    at, place = "i % len(q)", f"{d.place or 0} + floor(i/len(q))"
+    guard = f"{at} == out[{place}].index" if way == "argmax" else f"{at} in {w}"
+    d.align.append(f"{n}[i] += 1 + q[{at}] - q'[{at}] when {guard}")
+    d.place = None

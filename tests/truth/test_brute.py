@@ -11,11 +11,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from brute import ROUTES, Judged, all_judged, checked, table
+from brute import ROUTES, Judged, all_judged, checked, table, these_judged, with_parts
 from contradiction import UNDEFINED, Outcome, Unsupported, contradiction, distribution, settings
 from draft import CONSTRUCTS, Draft, Part
 from flint import arb
-from generated import Spec, generated, written
+from generated import LATER, Spec, generated, written
 from lemma_one import first_fault
 from masses import ALL, FROM_ZERO, Shape, halves, law_at, law_of, law_on_stairs, mass
 from meaning import Program
@@ -49,6 +49,12 @@ def test_what_is_verified_is_not_contradicted(exhaustive: bool, capsys: pytest.C
         print("\n" + table(found))
     for construct in (*CONSTRUCTS, *ROUTES.values()):
         assert sum(construct in one.constructs for one in proved) >= ENOUGH, construct
+
+
+def test_lists_in_rounds_are_not_contradicted() -> None:
+    found = list(these_judged(with_parts(["rounds"], LATER, 8), jobs=1))
+    assert not [f"number {one.seed}\n{one.spec}\n{one.wrong}" for one in found if one.wrong]
+    assert sum(one.verdict == "VERIFIED" and not one.trivial for one in found) >= 2
 
 
 # --- brute force finds what it should -----------------------------------------------------------------------

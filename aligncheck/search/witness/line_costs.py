@@ -205,7 +205,9 @@ def _most(spec: n.Mechanism, line: n.Shift, cautious: bool) -> n.Expr | None:
     """How far a line moves its draw at most: nowhere at the index at which a set's least or greatest value is
     taken, if it adds the difference of the value at each index of the set and that one.
     """
-    size, index = _size(spec, line.value, cautious), line.index
+    tests = [line.guard or ZERO, *(test for test, inside in _cases(spec.align) if line in inside)]
+    tests += [e.test for e in walk.subexpressions(line.value) if isinstance(e, n.Conditional)]
+    size, index = _size(spec, line.value, cautious, any(map(_primes, tests))), line.index
     if size is None or not isinstance(index, n.Name):
         return size
     terms = Counter(_terms(line.value, 1))
@@ -219,19 +221,29 @@ def _most(spec: n.Mechanism, line: n.Shift, cautious: bool) -> n.Expr | None:
     return size
 
 
-def _size(spec: n.Mechanism, value: n.Expr, cautious: bool) -> n.Expr | None:
+def _cases(items: tuple[n.AlignItem, ...]) -> Iterator[tuple[n.Expr, list[n.Shift]]]:
+    """The test of each arm, that before an `otherwise` for this, and the lines of it."""
+    for split in (item for item in items if isinstance(item, n.CaseSplit)):
+        arms = [(case.test, case.items) for case in split.cases]
+        for test, inside in (*arms, (split.cases[-1].test, split.otherwise)):
+            yield test, list(walk.shifts_in(inside))
+            yield from _cases(inside)
+
+
+def _size(spec: n.Mechanism, value: n.Expr, cautious: bool, asked: bool) -> n.Expr | None:
     """The constant part, and the sensitivity for each difference of an answer, or of a maximum, on D and on
-    D'; if all answers move one way, of differences that count with two signs one only.
+    D'; if all answers move one way, of differences that count with two signs one only, and of one difference
+    the part that the constant leaves, where it is `asked` which way.
     """
     if isinstance(value, n.Conditional):
-        sizes = [_size(spec, e, cautious) for e in (value.then, value.otherwise)]
+        sizes = [_size(spec, e, cautious, asked) for e in (value.then, value.otherwise)]
         return None if None in sizes else max((s for s in sizes if s is not None), key=_constant)
     reach = _reach(spec, value, 1)
     if reach is None:
         return None
     moved = [e for _, e in reach.moved]
     if reach.one_way and not cautious:
-        if not reach.more and len(moved) == 1 and isinstance(moved[0], n.Number):
+        if asked and not reach.more and len(moved) == 1 and isinstance(moved[0], n.Number):
             return n.Number(max(abs(reach.fixed), moved[0].value))
         ways = [[e for s, e in reach.moved if s == sign] for sign in (1, -1)]
         moved = max(ways, key=lambda way: (sum(map(_constant, way)), len(way)))
