@@ -47,6 +47,16 @@ def generated(stem: str, mode: RunMode) -> tuple[str, Mechanism, Mechanism] | No
     return emit_python(as_if_verified(spec), mode), spec, form
 
 
+def written(text: str, mode: RunMode, callee: str = "") -> tuple[str, Mechanism, Mechanism]:
+    """The code of a spec, which is read back, the spec and its form; `callee`: of what it calls."""
+    source = Source("s.dp", text)
+    spec = check(source, parse(source), lambda path: Source(path, callee or CALLED))
+    form = form_of(spec, source, mode).mechanism
+    code = emit_python(as_if_verified(spec), mode)
+    program_runs(code, spec, form, mode)
+    return code, spec, form
+
+
 def is_read(code: str, stem: str, mode: RunMode) -> bool:
     made = generated(stem, mode)
     assert made is not None
@@ -448,11 +458,7 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_what_means_something_else_is_refused(name: str) -> None:
     text, changes = CHANGES[name]
-    source = Source("s.dp", text)
-    spec = check(source, parse(source), lambda path: Source(path, CALLED))
-    form = form_of(spec, source, RunMode.LATTICE).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
-    program_runs(code, spec, form, RunMode.LATTICE)
+    code, spec, form = written(text, RunMode.LATTICE)
     for old, new in changes.items():
         assert code.count(old) == 1, old
         code = code.replace(old, new)
@@ -462,11 +468,7 @@ def test_what_means_something_else_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_a_stream_reads_answers_as_a_run_does(name: str) -> None:
-    source = Source("s.dp", LISTS)
-    spec = check(source, parse(source))
-    form = form_of(spec, source, RunMode.LATTICE).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
-    program_runs(code, spec, form, RunMode.LATTICE)
+    code, spec, form = written(LISTS, RunMode.LATTICE)
     start, end = code.index("    def stream("), code.index("    def check(")
     assert STREAMS[name][0] in code[start:end]
     code = code[:start] + code[start:end].replace(*STREAMS[name]) + code[end:]
@@ -476,43 +478,37 @@ def test_a_stream_reads_answers_as_a_run_does(name: str) -> None:
 
 def test_a_stream_has_a_claim_in_epsilon_alone() -> None:
     """Under one in ρ its queries might be chosen by what is released, which the proof does not cover."""
-    pure, averaged = (
-        Source("s.dp", LISTS.replace("privacy 2*eps", claim)) for claim in ("privacy eps", "privacy eps zcdp")
-    )
-    code = emit_python(as_if_verified(check(pure, parse(pure))), RunMode.LATTICE)
+    pure, averaged = (LISTS.replace("privacy 2*eps", claim) for claim in ("privacy eps", "privacy eps zcdp"))
+    code, *_ = written(pure, RunMode.LATTICE)
     code = code.replace('claim="eps",', 'claim="eps",\n        currency=Currency.RHO,')
     code = code.replace("    Budget,\n", "    Budget,\n    Currency,\n")
-    spec = check(averaged, parse(averaged))
-    form = form_of(spec, averaged, RunMode.LATTICE).mechanism
-    program_runs(emit_python(as_if_verified(spec), RunMode.LATTICE), spec, form, RunMode.LATTICE)
+    _, spec, form = written(averaged, RunMode.LATTICE)
     with pytest.raises(ReadError, match="in ε alone"):
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
 def test_an_irrational_sensitivity_is_read_back() -> None:
-    source = Source(
-        "s.dp", ONE.replace("sensitivity 1", "sensitivity sqrt(2)").replace("Lap(1", "Lap(sqrt(2)")
-    )
-    spec = check(source, parse(source))
-    form = form_of(spec, source, RunMode.REFINED).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.REFINED)
-    program_runs(code, spec, form, RunMode.REFINED)
+    text = ONE.replace("sensitivity 1", "sensitivity sqrt(2)").replace("Lap(1", "Lap(sqrt(2)")
+    code, spec, form = written(text, RunMode.REFINED)
     with pytest.raises(ReadError):
         program_runs(code.replace('{"a": sqrt(2)}', '{"a": sqrt(3)}'), spec, form, RunMode.REFINED)
 
 
-def test_inputs_keep_their_names() -> None:
-    """Who gives answers by name would give `b`, which moves by 5, where noise is for what moves by 1."""
-    text = ONE.replace("\n  eps :", "\n  b : query, sensitivity 5\n  eps :").replace("a > 5", "a > b")
-    source = Source("s.dp", text)
-    spec = check(source, parse(source))
-    form = form_of(spec, source, RunMode.REFINED).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.REFINED)
-    program_runs(code, spec, form, RunMode.REFINED)
-    turned = re.sub(r'(?<!")\b[ab]\b(?!")', lambda name: "ab"[name[0] == "a"], code)
-    for name, other in ("ab", "ba"):
-        turned = turned.replace(f'QueryInfo("{name}", "{name}"', f'QueryInfo("{name}", "{other}"')
-    with pytest.raises(ReadError, match="`a` of the spec is called `b`"):
+@pytest.mark.parametrize(
+    ("other", "swapped"), [("b", {"a": "b", "b": "a"}), ("a_", {"a": "a__", "a_": "a___"})]
+)
+def test_inputs_keep_their_names(other: str, swapped: dict[str, str]) -> None:
+    """Who gives answers by name would give `b`, which moves by 5, where noise is for what moves by 1; or
+    would not know which of `a__` and `a___` is `a`.
+    """
+    text = ONE.replace("\n  eps :", f"\n  {other} : query, sensitivity 5\n  eps :")
+    text = text.replace("a > 5", f"a > {other}")
+    code, spec, form = written(text, RunMode.REFINED)
+    turned = re.sub(r'(?<!")\ba_?\b(?!")|(?<!")\bb\b(?!")', lambda name: swapped.get(name[0], name[0]), code)
+    for name, python in swapped.items():
+        given = rf'QueryInfo\(\s*"{name}",\s*"{name}"'
+        turned = re.sub(given, f'QueryInfo("{name}", "{python}"', turned)
+    with pytest.raises(ReadError, match=f"`a_?` of the spec is called `{swapped['a']}|{swapped[other]}`"):
         program_runs(turned, spec, form, RunMode.REFINED)
 
 
@@ -520,20 +516,13 @@ def test_loops_may_share_the_names_of_an_index_and_an_answer() -> None:
     text = TOP.replace("for i in range(len(q))", "for j, y in q").replace("[i] ~", "[j] ~")
     first, last = text.split("  w = ")
     text = f"{first}  at = 0\n  for j, y in q:\n    if y + eta[j] > eta[at]:\n      at = j\n  w = {last}"
-    source = Source("s.dp", text)
-    spec = check(source, parse(source))
     for mode in RunMode:
-        form = form_of(spec, source, mode).mechanism
-        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+        written(text, mode)
 
 
 def test_what_is_called_computes_in_the_same_mode() -> None:
     """In another one nothing looks at whether its numbers are exact and its answers fit the lattice."""
-    source = Source("s.dp", CALLING)
-    spec = check(source, parse(source), lambda path: Source(path, CALLED))
-    form = form_of(spec, source, RunMode.REFINED).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.REFINED)
-    program_runs(code, spec, form, RunMode.REFINED)
+    code, spec, form = written(CALLING, RunMode.REFINED)
     called, own = code[: code.index("class Caller(")], code[code.index("class Caller(") :]
     for old, new in {
         "class C(RefinedMechanism)": "class C(FloatMechanism)",
@@ -568,19 +557,13 @@ def test_a_spec_may_use_the_words_of_python_and_of_the_runtime() -> None:
     text = text.replace("emit v(x = noisy)", "emit _v(tag = noisy, class = print)\n  emit V(_x = gap)")
     text = text.replace("y = 1", f"y = {' + '.join(words)}").replace("a > 5", "y > 5")
     text = text.replace("  noisy =", "  print = y\n  gap = y\n  noisy =")
-    source = Source("s.dp", text)
-    spec = check(source, parse(source))
     for mode in RunMode:
-        form = form_of(spec, source, mode).mechanism
-        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+        written(text, mode)
 
 
 def test_records_of_a_call_may_be_counted() -> None:
-    source = Source("s.dp", CALLING.replace("emit v(", "emit v(n = r.count(w), "))
-    spec = check(source, parse(source), lambda path: Source(path, CALLED))
     for mode in RunMode:
-        form = form_of(spec, source, mode).mechanism
-        program_runs(emit_python(as_if_verified(spec), mode), spec, form, mode)
+        written(CALLING.replace("emit v(", "emit v(n = r.count(w), "), mode)
 
 
 @pytest.mark.parametrize(("own", "called"), [("1/3", "1"), ("1", "1"), ("1", "2/3"), ("1", None)])
@@ -594,11 +577,7 @@ def test_a_lattice_is_that_of_all_that_is_called(own: str, called: str | None) -
     caller = f'mechanism caller\nuse c from "c.dp"\ninput\n  x : query, sensitivity {own}\n'
     caller += f"  eps : real where eps > 0\nprivacy 3*eps\nprogram\n  a = c({given}eps = eps)\n"
     caller += "  eta ~ Lap(1/eps)\n  emit w(x + eta + a.value)\n"
-    source = Source("s.dp", caller + "align\n  eta += x - x'\n")
-    spec = check(source, parse(source), lambda path: Source(path, callee))
-    form = form_of(spec, source, RunMode.LATTICE).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.LATTICE)
-    program_runs(code, spec, form, RunMode.LATTICE)
+    code, spec, form = written(caller + "align\n  eta += x - x'\n", RunMode.LATTICE, callee)
     first = code.index("self.gamma = resolution(")
     other = code[:first] + code[first:].replace(
         "resolution(gamma, {", 'resolution(gamma, {"1/7": Fraction(1, 7), ', 1
@@ -609,10 +588,9 @@ def test_a_lattice_is_that_of_all_that_is_called(own: str, called: str | None) -
 
 def test_functions_see_rounded_numbers_at_every_call_or_the_module_is_refused() -> None:
     """A function that is given a number here and the same number rounded there is no function of it."""
-    source = read_source(str(PROJECT / "specs" / "online_pmw.dp"))
-    spec = check(source, parse(source))
-    form = form_of(spec, source, RunMode.REFINED).mechanism
-    code = emit_python(as_if_verified(spec), RunMode.REFINED)
+    made = generated("online_pmw", RunMode.REFINED)
+    assert made is not None
+    code, spec, form = made
     program_runs(code, spec, form, RunMode.REFINED)
     for name in ("answer", "update"):
         with pytest.raises(ReadError, match=f"`{name}`"):

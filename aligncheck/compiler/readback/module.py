@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from types import MappingProxyType
@@ -265,7 +265,7 @@ class _ModuleReader:
         if any(python == "tag" or python.startswith("_") for python, _ in found):
             raise refuse(node, "a field's name means something else to Python")
         _refuse_other_names(found, node)
-        _refuse_other_names([(node.name, text(holes["S"]))], node)
+        _refuse_other_names([(node.name, text(holes["S"]))], node, str.lower)
         return RecordType(text(holes["S"]), tuple(found))
 
 
@@ -385,7 +385,7 @@ class _Class:
             raise refuse(node, "the description of the spec was expected here")
         self.spec_name = text(given.get("name"))
         unsafe = "unsafe_" if self.mode is RunMode.FLOAT else ""
-        _refuse_other_names([(self.node.name, f"{unsafe}{self.spec_name}")], node)
+        _refuse_other_names([(self.node.name, f"{unsafe}{self.spec_name}")], node, str.lower)
         self.told.update((part, text(given[part])) for part in ("claim", "bound", "delta") if part in given)
         if "currency" in given:
             self.told["currency"] = ast.unparse(given["currency"])
@@ -1072,16 +1072,21 @@ def _set_in(function: ast.FunctionDef) -> Iterator[tuple[str, ast.Name]]:
             yield each.id, each
 
 
-def _refuse_other_names(called: list[tuple[str, str]], node: ast.AST) -> None:
+def _refuse_other_names(
+    called: list[tuple[str, str]], node: ast.AST, fold: Callable[[str], str] = str
+) -> None:
     """Raises ReadError where something has another name in Python than in the spec, as who calls the class
-    would not notice: only underscores, and large letters, may differ, where Python needs that. None has a
-    name that the spec gives to another one.
+    would not notice: only underscores, and what `fold` takes away, may differ, where Python needs that. None
+    has a name that the spec gives to another one; and no two have others that differ from each other in no
+    more.
     """
-    names = {name for _, name in called}
+    names, told = {name for _, name in called}, set[str]()
     for python, name in called:
-        one, other = (each.replace("_", "").lower() for each in (python, name))
-        if one != (other if other[:1].isalpha() else f"v{other}") or (python != name and python in names):
+        one, other = (fold(each.replace("_", "")) for each in (python, name))
+        taken = python != name and (python in names or one in told)
+        if one != (other if other[:1].isalpha() else f"v{other}") or taken:
             raise refuse(node, f"`{name}` of the spec is called `{python}`")
+        told |= {one} if python != name else set()
 
 
 def _common(values: list[Fraction]) -> Fraction:
