@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Sort
-from aligncheck.language.syntax.walk import own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, statements_in, subexpressions
 
 Ground: TypeAlias = Fraction | bool
 
@@ -31,12 +31,10 @@ def constants_of(mechanism: Mechanism) -> tuple[Fraction, ...]:
     beyond them it may do something else.
     """
     found: dict[Fraction, None] = {}
-    for statement in statements_in(mechanism.body):
-        for top in own_expressions(statement):
-            for expr in subexpressions(top):
-                if isinstance(expr, nodes.Compare):
-                    for side in (expr.left, expr.right):
-                        found |= {number: None for number in map(_number, subexpressions(side)) if number}
+    for expr in expressions_of(statements_in(mechanism.body)):
+        if isinstance(expr, nodes.Compare):
+            for side in (expr.left, expr.right):
+                found |= {number: None for number in map(_number, subexpressions(side)) if number}
     return tuple(found)
 
 

@@ -18,7 +18,7 @@ from aligncheck.compiler.readback.number_kinds import AS_INT, AS_REAL, constant
 from aligncheck.language.odds import factor_and_log, log_odds_of
 from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr, Stmt
-from aligncheck.language.syntax.walk import names_set, own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, names_set, statements_in
 from aligncheck.language.syntax.weights import log_of
 
 _ZERO = nodes.Number(Fraction(0))
@@ -160,8 +160,7 @@ def occurrences(body: tuple[Stmt, ...]) -> Counter[str]:
         found.update(names_set(statement))
         if isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
             found[statement.over.base] += 1
-        for top in own_expressions(statement):
-            found.update(n for e in subexpressions(top) for n in _own_names(e))
+        found.update(n for e in expressions_of((statement,)) for n in _own_names(e))
     return found
 
 
@@ -277,8 +276,7 @@ def _indices(body: tuple[Stmt, ...], name: str) -> Iterator[Expr]:
     for s in statements_in(body):
         if isinstance(s, nodes.Sample) and s.name == name and s.index is not None:
             yield s.index
-        for top in own_expressions(s):
-            yield from (e.index for e in subexpressions(top) if isinstance(e, nodes.Index) and e.base == name)
+        yield from (e.index for e in expressions_of((s,)) if isinstance(e, nodes.Index) and e.base == name)
 
 
 def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

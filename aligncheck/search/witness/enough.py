@@ -15,14 +15,12 @@ from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.terms import Term, subterms
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import names_in, own_expressions, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, names_in, statements_in
 
 EASY, FEWER = 60_000, (150_000, 400_000)
 """What a question may take that the kernel is told nothing of; what one with fewer facts may, and all that
 are asked to find it.
 """
-
-
 SIMPLE = (1, 200_000)
 """The same for a question that is easy with few facts."""
 
@@ -76,7 +74,7 @@ def multiplies(spec: n.Mechanism) -> bool:
             return False
         return e.op == "**" or bool(names_in(e.right) & moving)
 
-    return any(product(e) for s in body for top in own_expressions(s) for e in subexpressions(top))
+    return any(map(product, expressions_of(body)))
 
 
 @dataclass

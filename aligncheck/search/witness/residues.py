@@ -32,7 +32,7 @@ class Residues(Scans):
             for place in self._read_at(k):
                 if named(x) not in (total(place) - total(x)).names():
                     rest = total(line_costs.resolved(place, {named(x): first})).expression()
-                    found[step, _rest(rest, step), self._at_start(k, x, place)] = None
+                    found[step, _rest(rest, step), self._at_head(k, place, x)] = None
         for s in self.inside[k]:
             tests = (
                 (e for b in s.branches for e in walk.subexpressions(b.test)) if isinstance(s, n.If) else ()
@@ -56,16 +56,6 @@ class Residues(Scans):
             first = added_up.value_before(self.spec, self.loops[k], x)
             if len(values) == 1 and step is not None and step > 1 and first is not None:
                 yield n.Name(x), n.Number(step), first
-
-    def _at_start(self, k: int, x: n.Name, place: n.Expr) -> n.Expr:
-        """A place in words of the head, where a round may step before it reads."""
-        for s in self.loops[k].body:
-            read = (part for top in walk.own_expressions(s) for part in walk.subexpressions(top))
-            if isinstance(s, n.Assign) and s.name == named(x):
-                return total(line_costs.resolved(place, {named(x): s.value})).expression()
-            if any(isinstance(part, n.Index) for part in read):
-                break
-        return place
 
     def _fixed(self, k: int, *parts: n.Expr) -> bool:
         """Whether a loop changes nothing in expressions that no draw and no answer is in."""

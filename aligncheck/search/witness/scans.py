@@ -72,9 +72,11 @@ class Scans:
         own = (at for x, at in self._drawn_by(k) if x == self._index(k))
         return self._index(k) if isinstance(self.loops[k], n.For) else self._at_head(k, next(own, ZERO))
 
-    def _at_head(self, k: int, e: n.Expr) -> n.Expr:
-        """An expression of a round's index in words of the head, where a round steps before it draws."""
-        index, loop = self._index(k), self.loops[k]
+    def _at_head(self, k: int, e: n.Expr, index: n.Expr | None = None) -> n.Expr:
+        """An expression of a round's index, or another one, in words of the head, where a round steps before
+        it draws or reads.
+        """
+        index, loop = index or self._index(k), self.loops[k]
         for s in loop.body if isinstance(loop, n.While) else ():
             read = walk.expressions_of((s,))
             if isinstance(s, n.Assign) and n.Name(s.name) == index:
