@@ -152,11 +152,19 @@ def _made(path: str, done: Certification, contradiction: Refutation | None, mode
 
 
 def module_text(spec: Verified, form: Verified, sections: Sequence[Section], mode: RunMode) -> str:
-    """The module of a verified spec whose form for a mode is verified too, with its certificate."""
+    """The module of a verified spec whose form for a mode is verified too, with its certificate; it is read
+    back, so that none is written that `check` would refuse.
+
+    Raises InternalError for one that is not the form.
+    """
+    from aligncheck.compiler.certificate.checker import program_faults
     from aligncheck.compiler.certificate.text import attached
     from aligncheck.compiler.emit.python import emit_python
 
-    return attached(emit_python(replace(spec, accepted=form.accepted), mode), sections)
+    code = emit_python(replace(spec, accepted=form.accepted), mode)
+    for fault in program_faults(code, spec.mechanism, form.mechanism, mode):
+        raise InternalError(f"the module is not read back: line {fault.line}: {fault.message}")
+    return attached(code, sections)
 
 
 def _ask_for_a_report(path: str, contradiction: Refutation, mode: RunMode) -> None:

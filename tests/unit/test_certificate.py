@@ -15,6 +15,7 @@ from compile_all import compiled
 from kernel_cases import decide
 
 from aligncheck import __version__
+from aligncheck import compile as compile_spec
 from aligncheck.compiler.certificate import questions
 from aligncheck.compiler.certificate.checker import CheckedFile, check_file
 from aligncheck.compiler.certificate.questions import Kept
@@ -32,13 +33,16 @@ from aligncheck.compiler.certificate.text import (
     spec_title,
 )
 from aligncheck.compiler.certificate.whole import File
+from aligncheck.compiler.emit.python import emit_python
 from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted, Rejected
 from aligncheck.language.check import check
+from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax.nodes import NOWHERE
 from aligncheck.language.syntax.parse import parse, read_source
 from aligncheck.pipeline import Options, certify_file
 from aligncheck.search.witness.witness_json import read
+from aligncheck.verdict import Verified
 
 SPECS = Path(__file__).parents[2] / "specs"
 Z3 = [Solver.Z3]
@@ -52,6 +56,18 @@ def generated(name: str, mode: RunMode = RunMode.FLOAT) -> str:
 
 def checked(text: str, solvers: list[Solver] = Z3) -> CheckedFile:
     return check_file(text, solvers)
+
+
+def test_no_module_is_made_that_check_would_refuse(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = emit_python
+
+    def changed(verified: Verified, mode: RunMode) -> str:
+        return written(verified, mode).replace("noise.laplace(1 / ", "noise.laplace(2 / ")
+
+    assert "noise.laplace(1 / eps)" in compile_spec(SPECS / "histogram.dp", mode="float")
+    monkeypatch.setattr("aligncheck.compiler.emit.python.emit_python", changed)
+    with pytest.raises(InternalError, match="is not read back"):
+        compile_spec(SPECS / "histogram.dp", mode="float")
 
 
 def parts_named(text: str) -> list[str]:
