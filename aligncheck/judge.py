@@ -104,8 +104,8 @@ class Judge:
                 raise too_many_paths(mechanism, source, error) from None
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
-        # Without a line runs part at once; what they multiply may take the kernel long.
-        early = self.early or (self.search and not mechanism.align and multiplies(mechanism))
+        # Of what both runs multiply the kernel may not come to an end in time.
+        early = self.early or (self.search and multiplies(mechanism))
         tried = Attempt(mechanism, source, effort, early and not called, callees, self.patience)
         shown = tried.shown
         if shown is not None:

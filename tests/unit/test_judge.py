@@ -14,6 +14,7 @@ from aligncheck.effort import Effort
 from aligncheck.judge import judge
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import SpecError
+from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_file
 from aligncheck.report.cost import cost_parts
@@ -282,3 +283,14 @@ def test_a_search_ends_where_its_steps_do() -> None:
     over = [part.is_over, effort.is_over]
     part.share(0.5).spend(6)
     assert [*over, part.is_over, effort.is_over] == [False, False, True, True]
+
+
+def test_runs_come_before_a_proof_about_products() -> None:
+    """The kernel may not come to an end with such a question within the time."""
+    path = Path(__file__).parents[1] / "specs" / "written" / "clipped_moments.dp"
+    text = path.read_text("utf-8")
+    for old, new in (
+        ("square - mean*mean", "square - mean*s1"),
+        ("clip(x[j], 0, C) for", "min(x[j], C) for"),
+    ):
+        assert isinstance(verdict_of(Source(str(path), text.replace(old, new))), AlignmentFails)
