@@ -1,18 +1,56 @@
-"""Expressions of a spec as Python text: same operations, same order, same comparisons."""
+"""Expressions of a spec as Python text: same operations, same order, same comparisons; with parentheses where
+they are needed and nowhere else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import IntEnum
 from fractions import Fraction
 
-from aligncheck.compiler.emit.formatting import Brackets, quoted
-from aligncheck.compiler.emit.gathers import Scalars, choice, gathered
-from aligncheck.compiler.emit.precedence import Precedence, Text
+from aligncheck.compiler.emit.formatting import Brackets, Item, call, quoted
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, literal_power
-from aligncheck.compiler.emit.vectorise import Lists
+from aligncheck.compiler.emit.vectorise import Lists, is_elementwise, length_of
+from aligncheck.language.odds import factor_and_log
 from aligncheck.language.syntax import nodes
+from aligncheck.language.syntax.walk import names_in
 from aligncheck.runtime import rationals
+
+
+class Precedence(IntEnum):
+    """How tightly a piece of Python binds."""
+
+    CONDITIONAL = 1
+    OR = 2
+    AND = 3
+    NOT = 4
+    COMPARE = 5
+    BITS_OR = 6
+    BITS_AND = 7
+    SUM = 8
+    PRODUCT = 9
+    SIGN = 10
+    POWER = 11
+    ATOM = 12
+
+    @property
+    def above(self) -> Precedence:
+        """The next tighter level."""
+        return Precedence(self + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of Python and its level."""
+
+    text: str
+    level: Precedence
+
+    def at(self, least: Precedence) -> str:
+        """The text, in parentheses where it binds more loosely than `least`."""
+        return self.text if self.level >= least else f"({self.text})"
+
 
 _LEVELS = {
     "+": Precedence.SUM,
@@ -25,6 +63,21 @@ _LEVELS = {
 }
 RUNTIME_FUNCTIONS = frozenset(rationals.__all__)
 """Functions whose values may be irrational: how they are computed depends on the mode."""
+_OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
+    "max": "greatest",
+    "min": "least",
+}
+_PLAIN = ("sum", nodes.LISTING)
+_OF_SCORES = {
+    **{name: f"{name}_of" for name in nodes.GATHERS if name not in _PLAIN},
+    nodes.LOG_SUM: "log_sum_exp_of",
+}
+ARRAY_FUNCTIONS = frozenset(
+    {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
+)
+
+_EXTREMES = {"min": "minimum", "max": "maximum"}
+_BITWISE = {"and": ("&", Precedence.BITS_AND), "or": ("|", Precedence.BITS_OR)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +87,6 @@ class Writer:
     `local` maps a noise variable that lives in one round of a loop to its plain name, used without its index;
     `lists` are the lists that selections may use as arrays.
     `fields` says how the fields of what calls release are read, under `call.field`.
-    `used` collects the names of the runtime and of modules that the text needs.
     """
 
     names: Mapping[str, str]
@@ -42,7 +94,6 @@ class Writer:
     local: Mapping[str, str] = field(default_factory=dict)
     lists: Lists = field(default_factory=Lists)
     fields: Mapping[str, str] = field(default_factory=dict)
-    used: set[str] = field(default_factory=set)
 
     def expression(self, expr: nodes.Expr) -> str:
         """Python for an expression, to stand alone or as an argument."""
@@ -55,7 +106,7 @@ class Writer:
     def of_kind(self, expr: nodes.Expr, kind: PythonKind) -> str:
         """The same, made a `Fraction` where a REAL is wanted and the expression is an int."""
         if kind is PythonKind.REAL and self.kinds.expression(expr) is PythonKind.INT:
-            return self._fraction(self.expression(expr))
+            return _fraction(self.expression(expr))
         return self.expression(expr)
 
     def chain(self, expr: nodes.Expr) -> tuple[list[str], list[str]]:
@@ -77,19 +128,57 @@ class Writer:
         """An index or a loop's end: an int, whatever the kind of the expression."""
         if self.kinds.expression(expr) is PythonKind.INT:
             return self.expression(expr)
-        self.used.add("whole")
         return f"whole({self.expression(expr)})"
 
     def gathered(self, gather: nodes.Gather) -> Brackets:
-        """A selection, as a call."""
-        return gathered(gather, self.lists, self._scalars())
+        """A selection, as a call: over arrays where that is the same, else one by one."""
+        if gather.function == nodes.LISTING:
+            return Brackets("[", self._generator(gather), "]", generator=True)
+        if gather.function == "sum":
+            generator = self._generator(gather)
+            if self.kinds.expression(gather.body) is PythonKind.INT:
+                return Brackets("sum(", generator, generator=True)
+            return call("sum", [Brackets("(", generator, generator=True), _fraction("0")])
+        arguments: list[Item] = [] if gather.count is None else [self.index(gather.count)]
+        if not is_elementwise(gather, self.kinds, self.lists):
+            function, generator = _OF_SCORES[gather.function], self._generator(gather)
+            if not arguments:
+                return Brackets(f"{function}(", generator, generator=True)
+            return call(function, [*arguments, Brackets("(", generator, generator=True)])
+        arrays = _GatherWriter(gather, self)
+        arguments.append(arrays.write(gather.body).text)
+        if gather.where is not None:
+            arguments.append(f"where={arrays.write(gather.where).text}")
+        return call(_OF_ARRAYS[gather.function], arguments)
 
     def choice(self, logs: nodes.Gather) -> Brackets:
-        """A choice by weights, given by their logarithms."""
-        return choice(logs, self._scalars())
+        """The call that draws an index; the body of `logs` is the logarithm of its weight."""
+        factor, log = factor_and_log(logs.body)
+        if factor is None:
+            return Brackets("noise.choice(", self._generator(logs), generator=True)
+        _, *rest = self._generator(logs)
+        exponent = "0" if log is None else self.expression(log)
+        weight = f"({self.names[logs.index]}, {self.expression(factor)}, {exponent})"
+        return Brackets("noise.weighted_choice(", (weight, *rest), generator=True)
 
-    def _scalars(self) -> Scalars:
-        return Scalars(self._write, self.index, self._fraction, self.names, self.kinds, self.used)
+    def _generator(self, gather: nodes.Gather) -> tuple[str, ...]:
+        """Element, `for` and `if` of a generator expression."""
+        index, element = self.names[gather.index], self.expression(gather.body)
+        if gather.function not in ("max", "min", nodes.LOG_SUM, *_PLAIN):
+            element = f"({index}, {element})"
+        parts = [element, f"for {index} in range({self._ends(gather.over)})"]
+        if gather.where is not None:
+            parts.append(f"if {self._write(gather.where).at(Precedence.OR)}")
+        return tuple(parts)
+
+    def _ends(self, over: nodes.Indices | nodes.OverRange) -> str:
+        match over:
+            case nodes.Indices(base=base):
+                return f"len({self.names[base]})"
+            case nodes.OverRange(low=nodes.Number(value=low), high=high) if low == 0:
+                return self.index(high)
+            case nodes.OverRange(low=low, high=high):
+                return f"{self.index(low)}, {self.index(high)}"
 
     def _member(self, index: nodes.Expr, word: str, selection: str) -> Text:
         if self.kinds.expression(index) is PythonKind.INT:
@@ -97,10 +186,6 @@ class Writer:
         else:
             element = self.index(index)
         return Text(f"{element} {word} {self.names[selection]}", Precedence.COMPARE)
-
-    def _fraction(self, *arguments: str) -> str:
-        self.used.add("Fraction")
-        return f"Fraction({', '.join(arguments)})"
 
     def _write(self, expr: nodes.Expr) -> Text:
         match expr:
@@ -149,27 +234,23 @@ class Writer:
             case nodes.OutCount(tag=tag):
                 return Text(f"release.count({'' if tag is None else quoted(tag)})", Precedence.ATOM)
             case nodes.OutIs(index=index, tag=tag, of=of) if of != "out":
-                return self._is_tag(index, tag, of)
+                found = f'has_tag({self.names[of]}, {self.index(index)}, "{tag}")'
+                return Text(found, Precedence.ATOM)
             case nodes.OutField(index=index, field=name, of=of) if of != "out":
                 read = self.fields[f"{of}.{name}"]
                 return Text(read.format(f"{self.names[of]}[{self.index(index)}]"), Precedence.ATOM)
             case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField():
                 raise ValueError("the run on D' and the records have no place in a program")
 
-    def _is_tag(self, index: nodes.Expr, tag: str, of: str) -> Text:
-        """That the record is there, with this tag."""
-        self.used.add("has_tag")
-        return Text(f'has_tag({self.names[of]}, {self.index(index)}, "{tag}")', Precedence.ATOM)
-
     def _arm(self, expr: nodes.Expr, kind: PythonKind) -> str:
         if kind is PythonKind.REAL and self.kinds.expression(expr) is PythonKind.INT:
-            return self._fraction(self.expression(expr))
+            return _fraction(self.expression(expr))
         return self._write(expr).at(Precedence.OR)
 
     def _number(self, value: Fraction) -> Text:
         if value.denominator == 1:
             return Text(str(value.numerator), Precedence.SIGN if value < 0 else Precedence.ATOM)
-        return Text(self._fraction(str(value.numerator), str(value.denominator)), Precedence.ATOM)
+        return Text(_fraction(str(value.numerator), str(value.denominator)), Precedence.ATOM)
 
     def _call(self, call: nodes.Call) -> Text:
         kind = self.kinds.expression(call)
@@ -179,10 +260,8 @@ class Writer:
             return Text(f"{self.names[call.function]}({own})", Precedence.ATOM)
         match call.function:
             case "floor":
-                self.used.add("math")
                 return Text(f"math.floor({self.expression(call.args[0])})", Precedence.ATOM)
             case "abs" if kind is PythonKind.REAL:
-                self.used.add("absolute")
                 return Text(f"absolute({self.expression(call.args[0])})", Precedence.ATOM)
             case "abs" | "len":
                 return Text(f"{call.function}({self.expression(call.args[0])})", Precedence.ATOM)
@@ -191,14 +270,10 @@ class Writer:
                 if call.function == "clip" and kind is PythonKind.INT:
                     x, low, high = (self.expression(a) for a in call.args)
                     return Text(f"max({low}, min({x}, {high}))", Precedence.ATOM)
-                if call.function == "clip":
-                    self.used.add("clip")
                 return Text(f"{call.function}({arguments})", Precedence.ATOM)
             case _:
-                function = call.function.replace(" ", "_")
-                self.used.add(function)
                 arguments = ", ".join(self.expression(a) for a in call.args)
-                return Text(f"{function}({arguments})", Precedence.ATOM)
+                return Text(f"{call.function.replace(' ', '_')}({arguments})", Precedence.ATOM)
 
     def _binary(self, expr: nodes.Binary) -> Text:
         special = self._special(expr)
@@ -216,10 +291,9 @@ class Writer:
         if expr.op == "-" and left == nodes.Number(Fraction(1)):
             if isinstance(right, nodes.Call) and right.function == "exp":
                 # The difference would lose most of its digits for small arguments.
-                self.used.add("one_minus_exp")
                 return Text(f"one_minus_exp({self.expression(right.args[0])})", Precedence.ATOM)
         elif expr.op == "/" and self._both_int(left, right):
-            return Text(self._fraction(self.expression(left), self.expression(right)), Precedence.ATOM)
+            return Text(_fraction(self.expression(left), self.expression(right)), Precedence.ATOM)
         return None
 
     def _both_int(self, left: nodes.Expr, right: nodes.Expr) -> bool:
@@ -230,9 +304,71 @@ class Writer:
     def _power(self, left: nodes.Expr, right: nodes.Expr) -> Text:
         times = literal_power(right)
         if times is None:
-            self.used.add("power")
             return Text(f"power({self.expression(left)}, {self.expression(right)})", Precedence.ATOM)
         base = self._write(left).at(Precedence.ATOM)
         # The formatter's rule: no blanks round `**` between a name and a number.
         simple = isinstance(left, nodes.Name | nodes.Number) and "(" not in base
         return Text(f"{base}**{times}" if simple else f"{base} ** {times}", Precedence.POWER)
+
+
+def _fraction(*arguments: str) -> str:
+    return f"Fraction({', '.join(arguments)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _GatherWriter:
+    """Writes an expression in the index of a set as one over arrays; see `is_elementwise` for which ones."""
+
+    gather: nodes.Gather
+    writer: Writer
+
+    def write(self, expr: nodes.Expr) -> Text:
+        if self.gather.index not in names_in(expr):
+            return self.writer._write(expr)
+        match expr:
+            case nodes.Name():
+                return self._call("indices", self._length())
+            case nodes.Index(base=base):
+                known = self.writer.lists.lengths[base] == length_of(self.gather.over)
+                name = self.writer.names[base]
+                return self._call("vector", name, *([] if known else [self._length()]))
+            case nodes.Member(selection=selection):
+                return self._call("members", self.writer.names[selection], self._length())
+            case nodes.Unary(op=op, operand=operand):
+                sign = "-" if op == "-" else "~"
+                return Text(f"{sign}{self.write(operand).at(Precedence.SIGN)}", Precedence.SIGN)
+            case nodes.Binary(op=op, left=left, right=right):
+                level = _LEVELS[op]
+                return Text(f"{self.write(left).at(level)} {op} {self.write(right).at(level.above)}", level)
+            case nodes.Compare(op=op, left=left, right=right):
+                above = Precedence.COMPARE.above
+                return Text(
+                    f"{self.write(left).at(above)} {op} {self.write(right).at(above)}", Precedence.COMPARE
+                )
+            case nodes.Logic(op=op, args=args):
+                sign, level = _BITWISE[op]
+                return Text(f" {sign} ".join(self.write(a).at(level.above) for a in args), level)
+            case nodes.Call(function="abs", args=(argument,)):
+                return Text(f"abs({self.write(argument).text})", Precedence.ATOM)
+            case nodes.Call(function="clip", args=(x, low, high)):
+                return self._call("clipped", *(self._argument(a, expr) for a in (x, low, high)))
+            case nodes.Call(function=function, args=args):
+                return self._call(_EXTREMES[function], *(self._argument(a, expr) for a in args))
+            case nodes.Literal() | nodes.Conditional() | nodes.Gather() | nodes.OfOutput():
+                raise ValueError("no expression over arrays")
+
+    def _argument(self, expr: nodes.Expr, call_: nodes.Call) -> str:
+        """An argument of the call's kind, as `Writer.of_kind` makes it."""
+        wanted, text = self.writer.kinds.expression(call_), self.write(expr).text
+        given = self.writer.kinds.expression(expr)
+        return _fraction(text) if wanted is PythonKind.REAL and given is PythonKind.INT else text
+
+    def _length(self) -> str:
+        match self.gather.over:
+            case nodes.Indices(base=base):
+                return f"len({self.writer.names[base]})"
+            case nodes.OverRange(high=high):
+                return self.writer.index(high)
+
+    def _call(self, function: str, *arguments: str) -> Text:
+        return Text(f"{function}({', '.join(arguments)})", Precedence.ATOM)

@@ -12,7 +12,6 @@ from aligncheck.compiler.emit.python_names import fresh
 from aligncheck.compiler.forms.clauses import of_lengths
 from aligncheck.compiler.forms.directions import undirected
 from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
-from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import lists_per_answer, names_in, subexpressions
 from aligncheck.language.unparse import unparse_expr
@@ -25,8 +24,7 @@ CHECKS = {nodes.Sort.REAL: "real", nodes.Sort.INT: "integer", nodes.Sort.BOOL: "
 
 @dataclass(frozen=True, slots=True)
 class InputWriter:
-    """Writes what a generated class does with its inputs; `names` are their Python names, `used` collects
-    what is to be imported.
+    """Writes what a generated class does with its inputs; `names` are their Python names.
 
     Conditions on the number of answers are public, as parameters are: they are required before anything is
     drawn. Conditions on values are looked at by `check` alone.
@@ -35,7 +33,6 @@ class InputWriter:
     mechanism: nodes.Mechanism
     names: Mapping[str, str]
     kinds: Kinds
-    used: set[str]
 
     @property
     def public(self) -> Iterator[nodes.Parameter | nodes.PublicVector]:
@@ -67,7 +64,7 @@ class InputWriter:
 
     def writer(self, names: Mapping[str, str]) -> Writer:
         """A writer of expressions with these Python names."""
-        return Writer(names, self.kinds, used=self.used)
+        return Writer(names, self.kinds)
 
     def each_query(self) -> Iterator[tuple[nodes.Queries, str]]:
         """Each answer or list of answers by its name, with its group."""
@@ -86,20 +83,15 @@ class InputWriter:
 
     def given_type(self, item: nodes.Queries) -> str:
         """The type of private answers as they are given."""
-        if item.vector:
-            return self._imported("Answers")
-        return self._imported("Real" if item.sort is nodes.Sort.REAL else GIVEN[item.sort])
+        return "Answers" if item.vector else self._answer_type(item)
 
     def streamed_type(self, item: nodes.Queries) -> str:
         """The type of answers where those of a list come one by one."""
-        if not item.vector:
-            return self.given_type(item)
-        each = {nodes.Sort.REAL: "Real", nodes.Sort.INT: "IntLike", nodes.Sort.BOOL: "bool"}[item.sort]
-        return f"Iterable[{self._imported(each)}]"
+        return f"Iterable[{self._answer_type(item)}]" if item.vector else self._answer_type(item)
 
-    def _imported(self, name: str) -> str:
-        self.used.add(name)
-        return name
+    @staticmethod
+    def _answer_type(item: nodes.Queries) -> str:
+        return "Real" if item.sort is nodes.Sort.REAL else GIVEN[item.sort]
 
     def held(self, item: nodes.Queries, read: str) -> str:
         """Answers as the noise computes with them; integers and truth values are left as they are."""
@@ -145,7 +137,7 @@ class InputWriter:
             for condition in _conditions(item.where, self.private):
                 names = names_in(condition)
                 if not names & self.private and of_defaults is bool(names & self.defaults.keys()):
-                    yield from self.require(item.name, condition, writer, indent)
+                    yield from self._require("require", item.name, condition, writer, indent)
 
     def lengths(self, writer: Writer, indent: str) -> Iterator[str]:
         """What is declared of how many answers there are: checked before anything is drawn."""
@@ -154,47 +146,33 @@ class InputWriter:
                 if not of_lengths(condition, self.private):
                     continue
                 if isinstance(item, nodes.Queries):
-                    yield from self._require_answers(item.names[0], condition, writer, indent)
+                    yield from self._require("require_answers", item.names[0], condition, writer, indent)
                 elif names_in(condition) & self.private:
-                    yield from self.require(item.name, condition, writer, indent)
+                    yield from self._require("require", item.name, condition, writer, indent)
 
     def values(self, writer: Writer, indent: str) -> Iterator[str]:
         """What is declared of the answers' values: only `check` looks at that."""
         for item in self.mechanism.inputs:
             for condition in _conditions(item.where, self.private):
-                if not of_lengths(condition, self.private):
-                    names = item.names
-                    for name in names:
-                        yield from self._require_answers(name, condition, writer, indent)
-            for name in item.names if isinstance(item, nodes.Queries) else ():
-                if not isinstance(item, nodes.Queries):
-                    raise InternalError("an answer that no group declares")
-                for holds, text in self._domain(item, name, writer):
-                    self.used.add("require_answers")
+                for name in () if of_lengths(condition, self.private) else item.names:
+                    yield from self._require("require_answers", name, condition, writer, indent)
+            if isinstance(item, nodes.Queries):
+                said = ((name, *each) for name in item.names for each in self._domain(item, name, writer))
+                for name, holds, text in said:
                     arguments = [holds, quoted(name), quoted(text)]
                     yield from bracket_lines(call("require_answers", arguments), indent)
 
-    def require(self, name: str, condition: nodes.Expr, writer: Writer, indent: str) -> Iterator[str]:
-        """The check of one part of a public input's `where` clause."""
-        self.used.add("require")
-        written = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [written, quoted(name), writer.names[name], quoted(unparse_expr(undirected(condition)))]
-        yield from bracket_lines(call("require", arguments), indent)
-
-    def _require_answers(
-        self, name: str, condition: nodes.Expr, writer: Writer, indent: str
+    def _require(
+        self, function: str, name: str, condition: nodes.Expr, writer: Writer, indent: str
     ) -> Iterator[str]:
-        self.used.add("require_answers")
-        holds = self._for_every_entry(condition, writer, writer.names[name])
-        arguments = [holds, quoted(name), quoted(unparse_expr(undirected(condition)))]
-        yield from bracket_lines(call("require_answers", arguments), indent)
-
-    def _for_every_entry(self, condition: nodes.Expr, writer: Writer, entries: str) -> str:
-        """A condition that mentions `i` holds for every index, as it does in a declaration."""
-        if "i" not in names_in(condition) or self.declared("i"):
-            return writer.expression(condition)
-        inner = self.writer({**writer.names, "i": "i"})
-        return f"all({inner.expression(condition)} for i in range(len({entries})))"
+        """The check of one part of a `where` clause; `require` shows the value of the input, which is public.
+        A condition that mentions `i` holds for every index, as it does in a declaration.
+        """
+        each = "i" in names_in(condition) and not self.declared("i")
+        holds = self._at_each(condition, writer, name if each else None, "all({})")
+        shown = [writer.names[name]] if function == "require" else []
+        arguments = [holds, quoted(name), *shown, quoted(unparse_expr(undirected(condition)))]
+        yield from bracket_lines(call(function, arguments), indent)
 
     def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
         """What `range` and `lattice` say of each answer: Python text and the spec's words."""
@@ -211,27 +189,25 @@ class InputWriter:
             text = f"{unparse_expr(item.range[0])} <= {name} <= {unparse_expr(item.range[1])}"
             yield f"{opening}{low} <= {answer} <= {high}{each}", text
         if item.lattice is not None:
-            self.used.add("is_multiple")
             step = inner.expression(item.lattice)
             text = f"{name} is a multiple of {unparse_expr(item.lattice)}"
             yield f"{opening}is_multiple({answer}, {step}){each}", text
 
     def least(self, expr: nodes.Expr, attributes: Writer) -> str:
         """The value of an expression, or the least of its values at all indices."""
-        entries = self._entries_of(expr)
-        if entries is None:
-            return attributes.expression(expr)
-        inner = self.writer({**attributes.names, "i": "i"})
-        return f"min({inner.expression(expr)} for i in range(len({attributes.names[entries]})))"
+        return self._at_each(expr, attributes, self._entries_of(expr), "min({})")
 
     def unit(self, unit: nodes.Expr, attributes: Writer) -> str:
         """What the step of the lattice must divide: a number, or all entries of a list."""
-        text = quoted(unparse_expr(unit))
-        entries = self._entries_of(unit)
+        value = self._at_each(unit, attributes, self._entries_of(unit), "[{}]")
+        return f"{quoted(unparse_expr(unit))}: {value}"
+
+    def _at_each(self, expr: nodes.Expr, writer: Writer, entries: str | None, around: str) -> str:
+        """The value of an expression; or what `around` makes of those at all indices of a list."""
         if entries is None:
-            return f"{text}: {attributes.expression(unit)}"
-        inner = self.writer({**attributes.names, "i": "i"})
-        return f"{text}: [{inner.expression(unit)} for i in range(len({attributes.names[entries]}))]"
+            return writer.expression(expr)
+        inner = self.writer({**writer.names, "i": "i"})
+        return around.format(f"{inner.expression(expr)} for i in range(len({writer.names[entries]}))")
 
     def _entries_of(self, expr: nodes.Expr) -> str | None:
         """A list at whose indices a declaration has its values, if it has several."""
@@ -239,17 +215,19 @@ class InputWriter:
         lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
         return lists[0] if lists and not self.declared("i") else None
 
+    def _clauses_on(self, name: str) -> Iterator[nodes.Expr]:
+        clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
+        return (c for c in clauses if name in names_in(c))
+
     def speaks_of(self, item: nodes.Queries, name: str) -> bool:
         """Whether anything is declared of these answers, or of how many there are."""
-        clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
         lists = lists_per_answer(item, self.names if self.declared("i") else ())
         bounds = item.range is not None or item.lattice is not None or item.where is not None
-        return bounds or bool(lists) or any(name in names_in(c) for c in clauses)
+        return bounds or bool(lists) or any(True for _ in self._clauses_on(name))
 
     def restricts(self, name: str) -> bool:
         """Whether a `where` clause says something of the values of these answers."""
-        clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
-        return any(name in names_in(c) and not of_lengths(c, self.private) for c in clauses)
+        return any(not of_lengths(c, self.private) for c in self._clauses_on(name))
 
 
 def _conditions(where: nodes.Expr | None, private: set[str]) -> tuple[nodes.Expr, ...]:

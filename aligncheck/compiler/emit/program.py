@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol, assert_never
+from typing import assert_never
 
 from aligncheck.compiler.emit.chosen import ChosenGap
 from aligncheck.compiler.emit.expressions import Writer
@@ -21,10 +21,11 @@ from aligncheck.compiler.emit.formatting import (
     quoted,
 )
 from aligncheck.compiler.emit.gaps import Gap
+from aligncheck.compiler.emit.input_checks import InputWriter
 from aligncheck.compiler.emit.positions import Answered
 from aligncheck.compiler.emit.python_kinds import PythonKind
 from aligncheck.compiler.emit.python_names import fresh
-from aligncheck.compiler.emit.ranks import ReleasedRanks
+from aligncheck.compiler.emit.ranks import released_ranks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey
 from aligncheck.compiler.forms.rational import rate_of
 from aligncheck.language.families import Slope
@@ -40,43 +41,24 @@ from aligncheck.language.syntax.walk import (
 from aligncheck.language.syntax.weights import log_of
 
 
-class CalleeClass(Protocol):
-    """The generated class of a mechanism that is called."""
-
-    @property
-    def mechanism(self) -> nodes.Mechanism:
-        """Its spec."""
-        ...
-
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The Python names of its inputs."""
-        ...
-
-    @property
-    def class_name(self) -> str:
-        """Its name in the module."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Writes the statements of a mechanism's program; `declared` names its inputs."""
+    """Writes the statements of a mechanism's program; `callees` are, for what it calls, the name of its class
+    and its inputs.
+    """
 
     mechanism: nodes.Mechanism
     writer: Writer
     classes: Mapping[RecordKey, RecordClass]
+    callees: Mapping[str, tuple[str, InputWriter]]
     answered: Mapping[int, Answered]
-    declared: frozenset[str]
-    gaps: Mapping[int, Gap] = field(default_factory=dict)
-    chosen: Mapping[int, ChosenGap] = field(default_factory=dict)
-    ranks: ReleasedRanks | None = None
-    callees: Mapping[str, CalleeClass] = field(default_factory=dict)
-    annotated: set[str] = field(default_factory=set)
-    streams: bool = False
+    gaps: Mapping[int, Gap]
+    chosen: Mapping[int, ChosenGap]
+    streams: bool
     """The program is a generator: each record is handed out as soon as it is released."""
-    on_lattice: bool = True
+    on_lattice: bool
     """Called mechanisms are on the same lattice as this one."""
+    annotated: set[str] = field(default_factory=set)
 
     def lines(self, indent: str) -> Iterator[str]:
         """The whole body."""
@@ -91,7 +73,6 @@ class Program:
             yield f"{indent}pass"
 
     def _type(self, kind: PythonKind) -> str:
-        self.writer.used.update({"Real"} if kind is PythonKind.REAL else ())
         return kind.value
 
     def _block(self, body: tuple[nodes.Stmt, ...], indent: str) -> Iterator[str]:
@@ -152,9 +133,8 @@ class Program:
         self.annotated.add(name)
         body = self.mechanism.body
         times = sum(isinstance(s, nodes.Assign) and s.name == name for s in statements_in(body))
-        declared = name in self.declared or any(
-            isinstance(s, nodes.For) and name in (s.index, getattr(s.over, "item", None))
-            for s in statements_in(body)
+        declared = any(name in item.names for item in self.mechanism.inputs) or any(
+            isinstance(s, nodes.For) and name in names_set(s) for s in statements_in(body)
         )
         if times < 2 or declared:
             return python
@@ -173,21 +153,20 @@ class Program:
 
     def _invoke(self, statement: nodes.Invoke, indent: str) -> Iterator[str]:
         """A call: the callee's object, with this run's noise, on its answers."""
-        callee = self.callees[statement.mechanism]
+        class_name, inputs = self.callees[statement.mechanism]
         public: list[Item] = []
         private: list[Item] = []
         given = {each.name: each.value for each in statement.arguments}
-        for item in callee.mechanism.inputs:
+        for item in inputs.mechanism.inputs:
             for name in item.names:
-                written = self._argument(given[name])
-                python = callee.names[name]
-                (private if isinstance(item, nodes.Queries) else public).append(f"{python}={written}")
+                passed = f"{inputs.names[name]}={self._argument(given[name])}"
+                (private if isinstance(item, nodes.Queries) else public).append(passed)
         names = self.writer.names
         # On a lattice it must divide the callee's units too. Otherwise nothing is rounded inside a call.
         public += ["gamma=self.gamma"] if self.on_lattice else []
         own = fresh(f"{statement.name}_mechanism", names)
         run = fresh(f"{statement.name}_result", names)
-        yield from bracket_lines(call(callee.class_name, public), f"{indent}{own} = ")
+        yield from bracket_lines(call(class_name, public), f"{indent}{own} = ")
         yield from bracket_lines(call(f"{own}.with_noise(noise.inside())", private), f"{indent}{run} = ")
         yield f"{indent}{names[statement.name]} = {run}.records"
 
@@ -215,7 +194,6 @@ class Program:
         arguments: list[Item] = [writer.expression(a) for a in given]
         drawn = call(f"noise.{function}", arguments)
         if writer.kinds.of[name] is PythonKind.REAL and writer.kinds.drawn(statement) is PythonKind.INT:
-            writer.used.add("Fraction")
             drawn = call("Fraction", [drawn])
         target = writer.names[name]
         if statement.index is not None and name not in writer.local:
@@ -303,7 +281,7 @@ class Program:
 
     def _ranks(self, indent: str) -> Iterator[str]:
         """Says that records are ranks, and what is known of the gaps between them."""
-        if (rank := self.ranks) is None:
+        if (rank := released_ranks(self.mechanism)) is None:
             return
         python = {spec: name for record in self.classes.values() for spec, name, _ in record.fields}
         said: list[Item] = [quoted(python[rank.field])]
@@ -311,12 +289,10 @@ class Program:
         if (threshold := rank.threshold) is not None:
             numbers = [self.writer.expression(each) for each in (threshold.index, threshold.value)]
             said += [quoted(python[threshold.field]), *numbers]
-        self.writer.used.add("Ahead")
         flat = f"{indent}release.ranks(lambda: {call('Ahead', said).flat})"
         yield flat if len(flat) <= COMFORTABLE else f"{flat}  # fmt: skip"
 
     def _noise(self, scales: tuple[nodes.Expr, nodes.Expr], one_sided: bool, step: nodes.Expr | None) -> Item:
-        self.writer.used.add("GapNoise")
         numbers: list[Item] = [self.writer.expression(each) for each in scales]
         more = ["one_sided=True"] if one_sided else []
         steps = [] if step is None else [f"step={self.writer.expression(step)}"]

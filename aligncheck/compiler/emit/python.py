@@ -6,13 +6,14 @@ order of draws and each comparison as it is written; only what Python spells oth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from aligncheck import __version__, runtime
 from aligncheck.compiler.emit import describe
 from aligncheck.compiler.emit.chosen import chosen_gaps
-from aligncheck.compiler.emit.expressions import RUNTIME_FUNCTIONS
+from aligncheck.compiler.emit.expressions import ARRAY_FUNCTIONS, RUNTIME_FUNCTIONS, Writer
 from aligncheck.compiler.emit.formatting import (
     STEP,
     Brackets,
@@ -24,13 +25,11 @@ from aligncheck.compiler.emit.formatting import (
     quoted,
 )
 from aligncheck.compiler.emit.gaps import released_gaps
-from aligncheck.compiler.emit.gathers import ARRAY_FUNCTIONS
 from aligncheck.compiler.emit.input_checks import CHECKS, GIVEN, InputWriter
 from aligncheck.compiler.emit.positions import answered_queries
 from aligncheck.compiler.emit.program import Program, loop_locals, names_read
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort, kinds_of
 from aligncheck.compiler.emit.python_names import class_name, python_names
-from aligncheck.compiler.emit.ranks import released_ranks
 from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.emit.vectorise import lists_of
@@ -60,34 +59,25 @@ _NUMBERS = {
 _NOT_EMITTED = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
 """Of the runtime's names those that records may have."""
 _RUNTIME = frozenset(runtime.__all__) - RUNTIME_FUNCTIONS - _NOT_EMITTED
+_STANDARD: Mapping[str, frozenset[str]] = {
+    "collections.abc": frozenset({"Callable", "Iterable", "Iterator", "Sequence"}),
+    "dataclasses": frozenset({"dataclass", "field"}),
+    "fractions": frozenset({"Fraction"}),
+    "typing": frozenset({"ClassVar", "Never", "TypeAlias"}),
+}
+"""What a file may import of Python's own library, beside `math`."""
 _OWN = frozenset(
-    {
-        "Callable",
-        "ClassVar",
-        "Fraction",
-        "Iterable",
-        "Iterator",
-        "Never",
-        "Sequence",
-        "TypeAlias",
-        "budget",
-        "check",
-        "dataclass",
-        "field",
-        "gamma",
-        "math",
-        "noise",
-        "record",
-        "release",
-        "run",
-        "self",
-        "spec",
-        "stream",
-        "testing_seed",
-    }
+    {"budget", "check", "gamma", "math", "noise", "record", "release", "run", "self", "spec", "stream"}
 )
 _INHERITED = frozenset(name for name in dir(runtime.LatticeMechanism) if not name.startswith("_"))
-_RESERVED = _RUNTIME | RUNTIME_FUNCTIONS | ARRAY_FUNCTIONS | _OWN | _INHERITED
+_RESERVED = (
+    _RUNTIME
+    | RUNTIME_FUNCTIONS
+    | ARRAY_FUNCTIONS
+    | _OWN
+    | _INHERITED
+    | {"testing_seed"}.union(*_STANDARD.values())
+)
 
 
 def emit_python(verified: Verified, mode: RunMode = RunMode.LATTICE) -> str:
@@ -121,8 +111,6 @@ class _ModuleWriter:
     alias: str
     inputs: InputWriter
     callees: Mapping[str, _ModuleWriter]
-    used: set[str]
-    """Names that the written text needs to import."""
     mechanism: nodes.Mechanism
     """The spec as it is written in the mode, of which statements are told apart by what they are."""
     units: tuple[nodes.Expr, ...]
@@ -154,9 +142,8 @@ class _ModuleWriter:
         classes = record_classes(mechanism, kinds, taken | {own, alias})
         reserved = taken | {own, alias} | {c.name for c in classes.values()}
         names = python_names(_idents(mechanism), reserved)
-        used: set[str] = set()
-        inputs = InputWriter(mechanism, names, kinds, used)
-        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, used, mechanism, units)
+        inputs = InputWriter(mechanism, names, kinds)
+        return cls(verified, mode, names, kinds, classes, own, alias, inputs, callees, mechanism, units)
 
     @property
     def defined(self) -> frozenset[str]:
@@ -165,64 +152,32 @@ class _ModuleWriter:
         return frozenset(own).union(*(callee.defined for callee in self.callees.values()))
 
     def text(self) -> str:
-        """The whole file. The imports are written last, when all of the rest has said what it needs."""
-        blocks = self._blocks()
+        """The whole file. The imports are written last: they follow from the rest."""
+        code = "\n\n\n".join("\n".join(block) for block in self._blocks())
         head = describe.docstring(describe.of_module(self.verified, __version__, self.mode), "")
-        opening = [*head, "", "# ruff: noqa", "", *self._imports()]
-        return "\n\n\n".join("\n".join(block) for block in (opening, *blocks)) + "\n"
+        opening = [*head, "", "# ruff: noqa", "", *_imports(code, self.mode)]
+        return "\n".join(opening) + f"\n\n\n{code}\n"
 
     def _blocks(self) -> list[list[str]]:
         """What the file defines, callees first."""
         blocks: list[list[str]] = []
         for callee in self.callees.values():
             blocks += callee._blocks()
-            self.used.update(callee.used)
         return [*blocks, *self._records(), list(self._alias()), list(self._class())]
-
-    def _all_classes(self) -> Iterator[RecordClass]:
-        for callee in self.callees.values():
-            yield from callee._all_classes()
-        yield from self.classes.values()
-
-    def _imports(self) -> Iterator[str]:
-        typing = sorted(self.used & {"ClassVar", "Never", "TypeAlias"})
-        numbers = _NUMBERS[self.mode]
-        if "math" in self.used:
-            yield "import math"
-        if abstract := sorted(self.used & {"Callable", "Iterable", "Iterator", "Sequence"}):
-            yield f"from collections.abc import {', '.join(abstract)}"
-        classes = list(self._all_classes())
-        if classes:
-            renamed = any(spec != python for c in classes for spec, python, _ in c.fields)
-            yield f"from dataclasses import dataclass{', field' if renamed else ''}"
-        if "Fraction" in self.used:
-            yield "from fractions import Fraction"
-        yield f"from typing import {', '.join(typing)}"
-        yield ""
-        known_in = {"runtime": _RUNTIME, "runtime.arrays": ARRAY_FUNCTIONS, numbers: RUNTIME_FUNCTIONS}
-        for module, known in known_in.items():
-            if self.used & known:
-                yield f"from aligncheck.{module} import ("
-                for name in sorted(self.used & known, key=_import_order):
-                    yield f"{STEP}{name},"
-                yield ")"
 
     # --- records ------------------------------------------------------------------------------------------
 
     def _records(self) -> Iterator[list[str]]:
         for record in self.classes.values():
-            self.used.add("ClassVar")
             lines = ["@dataclass(frozen=True, slots=True)", f"class {record.name}:"]
             lines += describe.docstring([f"A record `{record.tag}` of `{self.mechanism.name}`."], STEP)
             lines += ["", f'{STEP}tag: ClassVar[str] = "{record.tag}"']
             for spec, python, kind in record.fields:
-                self.used.update({"Real"} if kind is PythonKind.REAL else ())
                 metadata = "" if spec == python else f' = field(metadata={{"name": "{spec}"}})'
                 lines.append(f"{STEP}{python}: {kind.value}{metadata}")
             yield lines
 
     def _alias(self) -> Iterator[str]:
-        self.used.update({"TypeAlias"} if self.classes else {"Never", "TypeAlias"})
         names = [c.name for c in self.classes.values()] or ["Never"]
         yield from operator_lines(f"{self.alias}: TypeAlias = ", names, ["|"] * (len(names) - 1))
         yield from describe.docstring([f"What `{self.class_name}` releases."], "")
@@ -231,7 +186,6 @@ class _ModuleWriter:
 
     def _class(self) -> Iterator[str]:
         base = _BASES[self.mode]
-        self.used.update({base, "ClassVar", "Spec"})
         yield f"class {self.class_name}({base}):"
         described = describe.of_class(self.verified, self.names, STEP, self.mode)
         yield from describe.docstring(described, STEP)
@@ -239,7 +193,6 @@ class _ModuleWriter:
         yield from bracket_lines(self._spec(), f"{STEP}spec: ClassVar[Spec] = ")
         if self.callees:
             names = ", ".join(callee.class_name for callee in self.callees.values())
-            self.used.add("Mechanism")
             names += "," if len(self.callees) == 1 else ""
             yield f"{STEP}callees: ClassVar[tuple[type[Mechanism], ...]] = ({names})"
         parts = (
@@ -279,7 +232,6 @@ class _ModuleWriter:
                     queries += [
                         call("QueryInfo", [*self._info(name, sort, None), *differs]) for name in names
                     ]
-        self.used.update(({"ParameterInfo"} if parameters else set()) | ({"QueryInfo"} if queries else set()))
         arguments: list[Item] = [
             f"name={quoted(self.mechanism.name)}",
             *self._told_claim(),
@@ -291,22 +243,19 @@ class _ModuleWriter:
             for f in self.mechanism.functions
         ]
         if functions:
-            self.used.add("FunctionInfo")
             arguments.append(Brackets("functions=(", tuple(functions)))
         return call("Spec", arguments)
 
     def _told_claim(self) -> list[str]:
-        match self.verified.mechanism.claim:
-            case nodes.Pure(epsilon=epsilon, most=most):
-                bound = [] if most is None else [f"bound={quoted(unparse_expr(most))}"]
-                return [f"claim={quoted(unparse_expr(epsilon))}", *bound]
-            case nodes.Approximate(epsilon=epsilon, delta=delta):
-                self.used.add("Currency")
-                told = [f"claim={quoted(unparse_expr(epsilon))}", "currency=Currency.EPSILON_DELTA"]
-                return [*told, f"delta={quoted(unparse_expr(delta))}"]
-            case nodes.Concentrated(rho=rho):
-                self.used.add("Currency")
-                return [f"claim={quoted(unparse_expr(rho))}", "currency=Currency.RHO"]
+        claim = self.verified.mechanism.claim
+        first, *more = (quoted(unparse_expr(each)) for each in claimed_in(claim))
+        match claim:
+            case nodes.Pure():
+                return [f"claim={first}", *(f"bound={most}" for most in more)]
+            case nodes.Approximate():
+                return [f"claim={first}", "currency=Currency.EPSILON_DELTA", f"delta={more[0]}"]
+            case nodes.Concentrated():
+                return [f"claim={first}", "currency=Currency.RHO"]
 
     def _info(self, name: str, sort: nodes.Sort, where: nodes.Expr | None) -> list[str]:
         info = [quoted(name), quoted(self.names[name]), quoted(sort.value)]
@@ -318,20 +267,13 @@ class _ModuleWriter:
         yield f"{inner}self,"
         yield f"{inner}*,"
         for item in self.inputs.public:
-            given = GIVEN[item.sort]
-            self.used.add(given)
-            is_list = isinstance(item, nodes.PublicVector)
-            self.used.update({"Answers"} if is_list else set())
-            typed = "Answers" if is_list else given
+            typed = "Answers" if isinstance(item, nodes.PublicVector) else GIVEN[item.sort]
             optional = " | None = None" if item.name in self.inputs.defaults else ""
             yield f"{inner}{self.names[item.name]}: {typed}{optional},"
         for function in self.mechanism.functions:
-            self.used.add("Callable")
-            kinds = [_passed(sort) for sort in function.args]
-            result = _passed(function.result)
-            self.used.update({"Real"} & {*kinds, result})
-            yield f"{inner}{self.names[function.name]}: Callable[[{', '.join(kinds)}], {result}],"
-        self.used.update({"Budget"} | ({"RealLike"} if self.stepped else set()))
+            kinds = ", ".join(kind_of_sort(sort).value for sort in function.args)
+            result = kind_of_sort(function.result).value
+            yield f"{inner}{self.names[function.name]}: Callable[[{kinds}], {result}],"
         if self.stepped:
             yield f"{inner}gamma: RealLike | None = None,"
         yield f"{inner}budget: Budget | None = None,"
@@ -342,26 +284,22 @@ class _ModuleWriter:
             item.name: CHECKS[item.sort] + ("s" if isinstance(item, nodes.PublicVector) else "")
             for item in self.inputs.public
         }
-        self.used.update(checks.values())
         for name, check in checks.items():
             if name not in self.inputs.defaults:
                 yield from self._kept(name, check, self.names[name])
         for function in self.mechanism.functions:
-            check = f"{CHECKS[function.result]}_function"
-            self.used.add(check)
-            python = self.names[function.name]
-            yield from bracket_lines(call(check, [quoted(function.name), python]), f"{inner}self.{python} = ")
+            yield from self._kept(
+                function.name, f"{CHECKS[function.result]}_function", self.names[function.name]
+            )
         attributes = self.inputs.writer(self.inputs.attributes())
         yield from self.inputs.parameters(attributes, inner, of_defaults=False)
         for name, default in self.inputs.defaults.items():
-            self.used.add("or_default")
             otherwise = f"lambda: {attributes.expression(default)}"
             chosen = call("or_default", [quoted(name), self.names[name], otherwise])
             yield from self._kept(name, checks[name], chosen)
         yield from self.inputs.parameters(attributes, inner, of_defaults=True)
         if self.stepped:
             units = tuple(self.inputs.unit(unit, attributes) for unit in self.units)
-            self.used.add("resolution")
             step = call("resolution", ["gamma", Brackets("{", units, "}")])
             yield from bracket_lines(step, f"{inner}self.gamma = ")
         bound = self._most
@@ -386,19 +324,14 @@ class _ModuleWriter:
         return most or claimed_in(claim)[0]
 
     def _call(self) -> Iterator[str]:
-        self.used.add("Result")
         inner, within = STEP * 2, STEP * 3
         read = self.inputs.read_names()
-        given = [f"{self.names[n]}: {self.inputs.given_type(item)}" for item, n in self.inputs.each_query()]
-        yield from bracket_lines(call("def __call__", ["self", *given]), STEP, f" -> Result[{self.alias}]:")
+        yield from self._on_answers("__call__", self.inputs.given_type, f"Result[{self.alias}]")
         yield from describe.docstring(describe.of_call(self.verified.mechanism, self.names, inner), inner)
         attributes = self.inputs.writer({**self.inputs.attributes(), **read})
         passed: list[Item] = ["run.noise", "run.release"]
         for item, name in self.inputs.each_query():
-            reader = f"{CHECKS[item.sort]}_answer{'s' if item.vector else ''}"
-            self.used.add(reader)
-            arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
-            yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
+            yield from self._read(item, name, "answers" if item.vector else "answer")
             passed.append(self.inputs.held(item, f"{read[name]}.values" if item.vector else read[name]))
         yield from self.inputs.lengths(attributes, inner)
         lists = tuple(f"{quoted(n)}: {read[n]}" for item, n in self.inputs.each_query() if item.vector)
@@ -412,26 +345,31 @@ class _ModuleWriter:
             yield f"{within}{STEP}pass"
         yield f"{inner}return run.result()"
 
+    def _on_answers(self, method: str, type_of: Callable[[nodes.Queries], str], result: str) -> Iterator[str]:
+        """The head of a method that takes the private answers."""
+        given = [f"{self.names[name]}: {type_of(item)}" for item, name in self.inputs.each_query()]
+        yield from bracket_lines(call(f"def {method}", ["self", *given]), STEP, f" -> {result}:")
+
+    def _read(self, item: nodes.Queries, name: str, what: str) -> Iterator[str]:
+        """Answers, read and cleaned."""
+        arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
+        reader = call(f"{CHECKS[item.sort]}_{what}", arguments)
+        yield from bracket_lines(reader, f"{STEP * 2}{self.inputs.read_names()[name]} = ")
+
     def _stream(self) -> Iterator[str]:
         """For mechanisms that look at one answer after the other."""
         if self._streamed is None:
             return
-        self.used.update({"Iterable", "Iterator"})
         inner = STEP * 2
         read = self.inputs.read_names()
-        given = [f"{self.names[n]}: {self.inputs.streamed_type(i)}" for i, n in self.inputs.each_query()]
-        yield from bracket_lines(call("def stream", ["self", *given]), STEP, f" -> Iterator[{self.alias}]:")
+        yield from self._on_answers("stream", self.inputs.streamed_type, f"Iterator[{self.alias}]")
         yield from describe.docstring(describe.of_stream(inner, self.mode), inner)
         passed: list[Item] = ["run.noise", "run.release"]
         for item, name in self.inputs.each_query():
-            reader = f"{CHECKS[item.sort]}_{'stream' if item.vector else 'answer'}"
-            self.used.add(reader)
-            arguments = [quoted(name), self.names[name], *self.inputs.domain_arguments(item)]
-            yield from bracket_lines(call(reader, arguments), f"{inner}{read[name]} = ")
+            yield from self._read(item, name, "stream" if item.vector else "answer")
             if item.vector and kind_of_sort(item.sort) is PythonKind.REAL:
                 exact = self.inputs.is_exact(item)
-                each = f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})"
-                passed.append(each)
+                passed.append(f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})")
             else:
                 passed.append(self.inputs.held(item, read[name]))
         yield f"{inner}run = self._run()"
@@ -443,13 +381,11 @@ class _ModuleWriter:
             return
         inner = STEP * 2
         read = self.inputs.read_names()
-        given = [f"{self.names[n]}: {self.inputs.given_type(item)}" for item, n in self.inputs.each_query()]
-        yield from bracket_lines(call("def check", ["self", *given]), STEP, " -> None:")
+        yield from self._on_answers("check", self.inputs.given_type, "None")
         yield from describe.docstring(describe.of_check(inner), inner)
         attributes = self.inputs.writer({**self.inputs.attributes(), **read})
         for item, name in self.inputs.each_query():
             reader = f"checked_{CHECKS[item.sort]}{'s' if item.vector else ''}"
-            self.used.add(reader)
             prefix = f"{inner}{read[name]} = " if self.inputs.speaks_of(item, name) else inner
             arguments = [quoted(name), self.names[name], *self.inputs.form_arguments(item)]
             yield from bracket_lines(call(reader, arguments), prefix)
@@ -465,7 +401,6 @@ class _ModuleWriter:
                 least = self.inputs.least(item.sensitivity, attributes)
                 found.append(f"{quoted(name)}: {least}")
         if found:
-            self.used.add("Real")
             yield f"{STEP}def sensitivities(self) -> dict[str, Real]:"
             yield from describe.docstring(["How far one answer may move, by private input."], STEP * 2)
             yield from bracket_lines(Brackets("{", tuple(found), "}"), f"{STEP * 2}return ")
@@ -481,7 +416,6 @@ class _ModuleWriter:
         if isinstance(claim, nodes.Pure) and claim.most is not None:
             methods.append(("_cost", "What the output so far costs.", claim.epsilon))
         for place, (method, says, expr) in enumerate(methods):
-            self.used.update({"Real", "Release"})
             if place:
                 yield ""
             yield f"{STEP}def {method}(self, release: Release[{self.alias}]) -> Real:"
@@ -489,53 +423,39 @@ class _ModuleWriter:
             yield line(f"return {writer.of_kind(expr, PythonKind.REAL)}", STEP * 2)
 
     @property
-    def _local(self) -> dict[str, str]:
-        """Indexed noise that lives in one round of a loop."""
-        lists = lists_of(self.mechanism)
-        found = loop_locals(self.mechanism)
-        return {noise: self.names[noise] for noise in found if noise not in lists.drawn_at_once()}
-
-    @property
     def _streamed(self) -> nodes.For | None:
         """The loop that answers one query after the other."""
         return streamed(self.mechanism)
 
     def _program(self) -> Iterator[str]:
-        self.used.update({"Noise", "Release"})
         inner = STEP * 2
-        streams = self._streamed
+        container, result = (
+            ("Sequence", "None") if self._streamed is None else ("Iterable", f"Iterator[{self.alias}]")
+        )
         yield f"{STEP}def _program("
         yield f"{inner}self,"
         yield f"{inner}noise: Noise,"
         yield f"{inner}release: Release[{self.alias}],"
         for item in self.inputs.queries:
-            kind = kind_of_sort(item.sort)
-            self.used.update({"Real"} if kind is PythonKind.REAL else ())
-            container = "Sequence" if streams is None else "Iterable"
-            self.used.update({container} if item.vector else ())
+            kind = kind_of_sort(item.sort).value
             for name in item.names:
-                typed = f"{container}[{kind.value}]" if item.vector else kind.value
-                yield f"{inner}{self.names[name]}: {typed},"
-        self.used.update({"Iterator"} if streams is not None else ())
-        yield f"{STEP}) -> {'None' if streams is None else f'Iterator[{self.alias}]'}:"
+                yield f"{inner}{self.names[name]}: {f'{container}[{kind}]' if item.vector else kind},"
+        yield f"{STEP}) -> {result}:"
         yield f'{inner}"""The program of the spec, statement by statement."""'
         lists = lists_of(self.mechanism)
-        writer = replace(self.inputs.writer(self.names), local=self._local, lists=lists)
-        declared = frozenset(self.inputs.private | {item.name for item in self.inputs.public})
-        writer = replace(writer, fields=self._fields_of_calls())
-        answered = answered_queries(self.mechanism)
-        gaps, chosen = released_gaps(self.mechanism), chosen_gaps(self.mechanism)
+        noise = loop_locals(self.mechanism)
+        local = {name: self.names[name] for name in noise if name not in lists.drawn_at_once()}
+        writer = Writer(self.names, self.kinds, local, lists, self._fields_of_calls())
+        callees = {name: (callee.class_name, callee.inputs) for name, callee in self.callees.items()}
         program = Program(
             self.mechanism,
             writer,
             self.classes,
-            answered,
-            declared,
-            gaps,
-            chosen,
-            released_ranks(self.mechanism),
-            self.callees,
-            streams=streams is not None,
+            callees,
+            answered_queries(self.mechanism),
+            released_gaps(self.mechanism),
+            chosen_gaps(self.mechanism),
+            streams=self._streamed is not None,
             on_lattice=self.mode is RunMode.LATTICE,
         )
         opening = list(self._bindings(inner))
@@ -567,7 +487,6 @@ class _ModuleWriter:
             if public.name in read:
                 python = self.names[public.name]
                 wide = public.name in assigned and self.kinds.of[public.name] is PythonKind.REAL
-                self.used.update({"Real"} if wide else ())
                 yield f"{indent}{python}{': Real' if wide else ''} = self.{python}"
 
 
@@ -579,12 +498,25 @@ def _verified(use: nodes.Use) -> Verified:
     return Verified(contract.mechanism, Witness(), Accepted("acyclic", ()))
 
 
-def _passed(sort: nodes.Sort) -> str:
-    """The type of what a public function takes or gives: numbers are passed as reals."""
-    return {nodes.Sort.REAL: "Real", nodes.Sort.INT: "int", nodes.Sort.BOOL: "bool"}[sort]
-
-
 # --- names ------------------------------------------------------------------------------------------------
+
+
+def _imports(code: str, mode: RunMode) -> Iterator[str]:
+    """What the code mentions, and no more: nothing in it has a name of these that is something else."""
+    used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    if "math" in used:
+        yield "import math"
+    for module, known in _STANDARD.items():
+        if used & known:
+            yield f"from {module} import {', '.join(sorted(used & known))}"
+    yield ""
+    known_in = {"runtime": _RUNTIME, "runtime.arrays": ARRAY_FUNCTIONS, _NUMBERS[mode]: RUNTIME_FUNCTIONS}
+    for module, known in known_in.items():
+        if used & known:
+            yield f"from aligncheck.{module} import ("
+            for name in sorted(used & known, key=lambda name: (not name[0].isupper(), name)):
+                yield f"{STEP}{name},"
+            yield ")"
 
 
 def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
@@ -601,7 +533,3 @@ def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
     for expr in expressions_in(mechanism):
         if isinstance(expr, nodes.Gather):
             yield expr.index
-
-
-def _import_order(name: str) -> tuple[bool, str]:
-    return not name[0].isupper(), name
