@@ -478,8 +478,11 @@ def _is_zero(expr: Any) -> bool:
     if expr.count_ops() > _LARGEST_SYMBOLIC:
         return False
     try:
+        # A number is 0 if e to its power is 1, in which logarithms that are added are gone.
+        if sympy.cancel(sympy.exp(sympy.expand(expr)) - 1) == 0:
+            return True
         logarithms = sympy.expand_log(sympy.expand(expr), factor=True)
-        if sympy.cancel(sympy.expand(logarithms)) == 0 or sympy.simplify(logarithms) == 0:
+        if sympy.cancel(sympy.expand(logarithms)) == 0:
             return True
         if not expr.is_algebraic or len(expr.atoms(sympy.Pow)) > 5:
             return False

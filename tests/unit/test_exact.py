@@ -70,6 +70,13 @@ def test_equal_algebraic_numbers_are_found_equal() -> None:
     assert exact.power(root, F(2)) == 2
 
 
+def test_the_odds_of_a_coin_have_the_logarithm_of_which_it_was_made() -> None:
+    for eps in (F(1, 2), F(1), F(4)):
+        chance = exact.divide(exact.exp(eps), exact.add(exact.exp(eps), F(1)))
+        odds = exact.divide(exact.subtract(F(1), chance), chance)
+        assert exact.compare(exact.ln(odds), -eps) == 0
+
+
 def test_equal_logarithms_are_found_equal() -> None:
     assert exact.compare(exact.add(exact.ln(F(2)), exact.ln(F(3))), exact.ln(F(6))) == 0
     assert exact.floor(exact.divide(exact.ln(F(8)), exact.ln(F(2)))) == 3
