@@ -313,14 +313,13 @@ def _run_grid(source: Source, table: RunsTable, title: str) -> s.Grid:
     head = ("line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "")
     rows: list[tuple[str, ...]] = []
     marked = set()
-    for part in kept_rows(list(rows_of(source, table, _LONGEST_TEST))):
-        for row in part:
-            if not isinstance(row, RunsRow):
-                rows.append((f"… {row} steps left out …",))
-                continue
-            if row.style:
-                marked.add(len(rows))
-            rows.append((row.line, row.rounds, row.step, row.left, row.right, row.note))
+    for row in kept_rows(list(rows_of(source, table, _LONGEST_TEST))):
+        if not isinstance(row, RunsRow):
+            rows.append((f"… {row} steps left out …",))
+            continue
+        if row.style:
+            marked.add(len(rows))
+        rows.append(row.cells)
     used = [n for n in range(6) if head[n] == "cost" or any(len(row) == 6 and row[n] for row in rows)]
     cut = tuple(row if len(row) == 1 else tuple(row[n] for n in used) for row in rows)
     code = frozenset(at for at, n in enumerate(used) if 1 <= n <= 4)

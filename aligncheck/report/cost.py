@@ -16,7 +16,7 @@ from aligncheck.language.syntax import nodes, walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.report.numbers import listed
-from aligncheck.search.witness.line_costs import half_square, product, repeated
+from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.verdict import DearestRun, Verified
 
 EXACT = "what it costs"
@@ -181,13 +181,7 @@ def _given(mechanism: nodes.Mechanism, call: nodes.Invoke, claim: nodes.Expr) ->
     values = {a.name: a.value for a in call.arguments}
     use = next(use for use in mechanism.uses if use.name == call.mechanism)
     inputs = {item.name for item in contract_of(use).mechanism.inputs if isinstance(item, nodes.Parameter)}
-
-    def put(e: nodes.Expr) -> nodes.Expr:
-        if isinstance(e, nodes.Name) and e.ident in inputs:
-            return values.get(e.ident, e)
-        return walk.with_parts(e, tuple(put(p) for p in walk.parts_of(e)))
-
-    return product((put(claim), 1))
+    return product((resolved(claim, {x: e for x, e in values.items() if x in inputs}), 1))
 
 
 # --- when ---------------------------------------------------------------------------------------------------

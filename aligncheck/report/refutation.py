@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -249,31 +249,22 @@ def interval_text(ball: Ball) -> str:
 
 
 def _down(value: Fraction, digits: int = _DIGITS) -> str:
-    return _rounded(value, digits, up=False)
+    return _rounded(value, digits, ROUND_FLOOR)
 
 
 def _up(value: Fraction, digits: int) -> str:
-    return _rounded(value, digits, up=True)
+    return _rounded(value, digits, ROUND_CEILING)
 
 
-def _rounded(value: Fraction, digits: int, *, up: bool) -> str:
+def _rounded(value: Fraction, digits: int, rounding: str) -> str:
     """A decimal on the given side of a number that is not negative, with so many digits."""
-    if value == 0:
-        return "0"
-    size = value.numerator.bit_length() - value.denominator.bit_length()
-    exponent = math.floor(size * math.log10(2))
-    while Fraction(10) ** exponent > value:
-        exponent -= 1
-    while Fraction(10) ** (exponent + 1) <= value:
-        exponent += 1
-    unit = Fraction(10) ** (exponent - digits + 1)
-    count = -(-value // unit) if up else value // unit
-    if -5 <= exponent < digits + 3:
-        text = f"{Decimal(count).scaleb(exponent - digits + 1):f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    figures = str(count)
-    mantissa = figures[0] + ("." + figures[1:].rstrip("0") if figures[1:].rstrip("0") else "")
-    return f"{mantissa}e{exponent + len(figures) - digits:+03d}"
+    side = Context(digits, rounding, MIN_EMIN, MAX_EMAX)
+    number = side.divide(Decimal(value.numerator), Decimal(value.denominator))
+    number = number.normalize(side)
+    if Fraction(1, 10**5) <= value < 10 ** (digits + 3) or not value:
+        return f"{number:f}"
+    mantissa, _, _ = f"{number:e}".partition("e")
+    return f"{mantissa}e{number.adjusted():+03d}"
 
 
 def _exp_text(number: Number) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import groupby
 
 from rich.text import Text
 
@@ -50,8 +51,8 @@ class RunsRow:
     style: str = ""
 
     @property
-    def marked(self) -> bool:
-        return bool(self.style)
+    def cells(self) -> tuple[str, ...]:
+        return self.line, self.rounds, self.step, self.left, self.right, self.note
 
 
 def table_lines(canvas: Canvas, source: Source | None, table: RunsTable) -> Iterator[Text]:
@@ -62,57 +63,34 @@ def table_lines(canvas: Canvas, source: Source | None, table: RunsTable) -> Iter
     head = RunsRow(
         "line", "round", "step", table.left, table.right, "cost" if table.claim is not None else "", "bold"
     )
-    parts = kept_rows(rows)
-    flat = [head, *(row for part in parts for row in part if isinstance(row, RunsRow))]
-    used = [any(_cells(row)[number] for row in flat[1:]) for number in range(6)]
-    inner = Canvas(canvas.console, canvas.width - len(_INDENT))
-    laid_out = _blocks(inner, flat, used)
-    yield from _indented(next(laid_out))
-    for part in parts:
-        for row in part:
-            if isinstance(row, RunsRow):
-                yield from _indented(next(laid_out))
-            else:
-                yield Text(f"{_INDENT}… {row} steps left out …", style="dim")
+    kept = [head, *kept_rows(rows)]
+    flat = [row for row in kept if isinstance(row, RunsRow)]
+    used = [number for number in range(6) if any(row.cells[number] for row in flat[1:])]
+    texts = [[Text(row.cells[number], style=row.style) for number in used] for row in flat]
+    flexible = frozenset(place for place, number in enumerate(used) if number in (3, 4))
+    blocks = columns(Canvas(canvas.console, canvas.width - len(_INDENT)), texts, flexible)
+    for row in kept:
+        if isinstance(row, RunsRow):
+            yield from (Text.assemble(_INDENT, line) for line in next(blocks))
+        else:
+            yield Text(f"{_INDENT}… {row} steps left out …", style="dim")
 
 
-def _indented(lines: list[Text]) -> Iterator[Text]:
-    return (Text.assemble(_INDENT, line) for line in lines)
-
-
-def _blocks(canvas: Canvas, rows: list[RunsRow], used: list[bool]) -> Iterator[list[Text]]:
-    """The lines of each row."""
-    kept = [number for number in range(6) if used[number]]
-    texts = [[Text(_cells(row)[number], style=row.style) for number in kept] for row in rows]
-    flexible = frozenset(place for place, number in enumerate(kept) if number in (3, 4))
-    yield from columns(canvas, texts, flexible)
-
-
-def _cells(row: RunsRow) -> tuple[str, ...]:
-    return row.line, row.rounds, row.step, row.left, row.right, row.note
-
-
-def kept_rows(rows: list[RunsRow]) -> list[list[RunsRow | int]]:
+def kept_rows(rows: list[RunsRow]) -> list[RunsRow | int]:
     """The rows that are shown, with the number of rows left out between them: head, marked rows, tail."""
     if len(rows) <= MOST_ROWS:
-        return [list(rows)]
-    marked = next((number for number, row in enumerate(rows) if row.marked), len(rows) - 1)
+        return list(rows)
+    marked = next((number for number, row in enumerate(rows) if row.style), len(rows) - 1)
     wanted = {
         *range(_HEAD),
         *range(max(0, marked - _AROUND), min(len(rows), marked + _AROUND // 2)),
         *range(len(rows) - _TAIL, len(rows)),
     }
-    parts: list[list[RunsRow | int]] = []
-    skipped = 0
-    for number, row in enumerate(rows):
-        if number not in wanted:
-            skipped += 1
-            continue
-        if skipped:
-            parts.append([skipped])
-            skipped = 0
-        parts.append([row])
-    return parts
+    kept: list[RunsRow | int] = []
+    for is_kept, run in groupby(range(len(rows)), key=wanted.__contains__):
+        numbers = list(run)
+        kept += [rows[number] for number in numbers] if is_kept else [len(numbers)]
+    return kept
 
 
 # --- rows -------------------------------------------------------------------------------------------------
