@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _NEEDED = ("numpy", "scipy")
 _MOST_LEVELS = 200
 _MOST_LENGTH = 200
-_INFINITE = ("NaN", "Infinity", "-Infinity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 
 from aligncheck.language.conditions import Condition
 from aligncheck.language.families import Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite
-from aligncheck.language.syntax.walk import expressions_of, names_in, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, names_in, statements_in, subexpressions, with_part
 from aligncheck.language.unparse import unparse_expr, unparse_shift
 from aligncheck.search.table_lines import as_cells
 
@@ -156,14 +155,13 @@ def _other_tests(mechanism: n.Mechanism) -> Iterator[SmallChange]:
             if not leaves or not isinstance(test, n.Compare) or test.op not in ("<", ">"):
                 continue
             other = replace(test, op=f"{test.op}=")
-            arms = tuple(replace(b, test=other) if b is branch else b for b in s.branches)
-            changed = _with(mechanism, partial(_with_arms, s, arms))
-            yield SmallChange(changed, f"with `{unparse_expr(other)}` in place of `{unparse_expr(test)}`")
+            yield _with_part(mechanism, test, other)
 
 
-def _with_arms(old: n.If, arms: tuple[n.Branch, ...], statement: n.Stmt) -> n.Stmt:
-    same = isinstance(statement, n.If) and statement.span == old.span
-    return replace(statement, branches=arms) if isinstance(statement, n.If) and same else statement
+def _with_part(mechanism: n.Mechanism, part: n.Expr, other: n.Expr) -> SmallChange:
+    """The program with another expression in the place of one."""
+    changed = _with(mechanism, lambda s: rewrite.own(s, lambda e: with_part(e, part, other)))
+    return SmallChange(changed, f"with `{unparse_expr(other)}` in place of `{unparse_expr(part)}`")
 
 
 def _wider_scales(mechanism: n.Mechanism) -> Iterator[SmallChange]:
@@ -272,13 +270,8 @@ def _other_draws(mechanism: n.Mechanism) -> Iterator[SmallChange]:
             continue
         drawn = n.Index(sample.name, sample.index)
         read = expressions_of(s for s in rounds[-1] if isinstance(s, n.Assign | n.Emit))
-        for e in [e for e in read if isinstance(e, n.Index) and e.base == sample.name and e != drawn]:
-
-            def other(part: n.Expr, e: n.Expr = e, drawn: n.Expr = drawn) -> n.Expr:
-                return drawn if part == e and part.span == e.span else part
-
-            changed = _with(mechanism, lambda s: rewrite.own(s, lambda w: rewrite.bottom_up(w, other)))
-            yield SmallChange(changed, f"with `{unparse_expr(drawn)}` in place of `{unparse_expr(e)}`")
+        others = [e for e in read if isinstance(e, n.Index) and e.base == sample.name and e != drawn]
+        yield from (_with_part(mechanism, e, drawn) for e in others)
 
 
 def _without_field(mechanism: n.Mechanism, place: Span) -> Iterator[SmallChange]:

@@ -60,7 +60,6 @@ class SearchTally:
 
     alignments: int = 0
     proofs: int = 0
-    lines: int = 0
     seconds: float = 0.0
 
 
@@ -130,7 +129,6 @@ class _AlignmentSearch:
         if not self.names and not reading.calls:
             return NoAlignment(self.tally, "it draws no noise")
         self.options = [list(self._legal(candidates(reading, reading.sites[name]))) for name in self.names]
-        self.tally.lines = sum(map(len, self.options))
         self.pairs = some_pairs(self.mechanism, self.effort.pairs)
         one_way = [group for group in reading.groups if group.adjacency.one_way and group.vector]
         whole = list(exchanges(reading)) if any(s.family.upward for s in reading.sites.values()) else []

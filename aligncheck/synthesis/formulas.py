@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,14 @@ from aligncheck.language.syntax.rewrite import with_other
 from aligncheck.language.syntax.walk import names_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.synthesis.reading import ProgramReading
+
+_ARITHMETIC = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "**": operator.pow,
+}
 
 
 class NoFormulaError(Exception):
@@ -45,11 +54,8 @@ def to_sympy(e: n.Expr) -> Any:
             return sympy.Symbol(x.ident, positive=True)
         if isinstance(x, n.Unary) and x.op == "-":
             return -made(x.operand)
-        if isinstance(x, n.Binary):
-            left, right = made(x.left), made(x.right)
-            if x.op in ("+", "-", "*", "/", "**"):
-                table = {"+": left + right, "-": left - right, "*": left * right}
-                return table[x.op] if x.op in table else left / right if x.op == "/" else left**right
+        if isinstance(x, n.Binary) and x.op in _ARITHMETIC:
+            return _ARITHMETIC[x.op](made(x.left), made(x.right))
         if isinstance(x, n.Call) and x.function == "sqrt":
             return sympy.sqrt(made(x.args[0]))
         if isinstance(x, n.Call) and x.function == "len" and isinstance(x.args[0], n.Name):
@@ -83,13 +89,6 @@ def formula_text(formula: Any) -> str:
     import sympy
 
     return str(sympy.expand(sympy.cancel(sympy.together(formula)), deep=False))
-
-
-def quotient(one: n.Expr, other: n.Expr) -> str:
-    """One formula over another."""
-    import sympy
-
-    return str(sympy.cancel(to_sympy(one) / to_sympy(other)))
 
 
 def times(claim: n.Expr, factor: Any) -> str:

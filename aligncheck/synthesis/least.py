@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial, reduce
+from functools import partial
 from itertools import product
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.interpreter import Input, RunScope, number_of
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.databases import legal
+from aligncheck.search.witness.totals import plus
 from aligncheck.synthesis.dearest import CostOfRun, costs, dearest, verified
 from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified, times
 from aligncheck.synthesis.put_in import with_claim
@@ -298,8 +299,7 @@ def with_free_scales(reading: ProgramReading, chosen: Sequence[tuple[str, n.Expr
         n.Parameter(name, n.Sort.REAL, n.Compare(">", n.Name(name), n.Number(Fraction(0))))
         for name in names.values()
     )
-    parts: list[n.Expr] = [n.Binary("/", term, n.Name(names[name])) for name, term in chosen]
-    claim = reduce(_plus, parts)
+    claim = plus(n.Binary("/", term, n.Name(names[name])) for name, term in chosen)
     return replace(
         reading.mechanism,
         inputs=(*reading.mechanism.inputs, *positive),
@@ -307,10 +307,6 @@ def with_free_scales(reading: ProgramReading, chosen: Sequence[tuple[str, n.Expr
         claim=n.Pure(claim),
         expect=None,
     )
-
-
-def _plus(one: n.Expr, other: n.Expr) -> n.Expr:
-    return n.Binary("+", one, other)
 
 
 def moved_at_most(source: Source, effort: Effort) -> dict[str, n.Expr] | None:

@@ -24,6 +24,8 @@ from aligncheck.language.syntax.walk import (
 )
 from aligncheck.search.witness.guess import placed_records
 from aligncheck.search.witness.leaders import Leaders
+from aligncheck.search.witness.scans import is_truth
+from aligncheck.search.witness.totals import ZERO
 from aligncheck.synthesis.reading import (
     ONE,
     SELECTIONS,
@@ -39,7 +41,6 @@ from aligncheck.synthesis.reading import (
 
 Lines: TypeAlias = tuple[n.AlignItem, ...]
 TWO = n.Number(Fraction(2))
-ZERO = n.Number(Fraction(0))
 _OF_TWO = 1
 """Lines of this rank at most are put together."""
 
@@ -441,7 +442,7 @@ def _record(reading: ProgramReading, site: NoiseSite, emit: EmitPlace) -> n.Expr
 def _is_truth(reading: ProgramReading, e: n.Expr) -> bool:
     if isinstance(e, n.Name):
         return any(_is_truth(reading, value) for value in reading.assigned.get(e.ident, ()) if value != e)
-    return isinstance(e, n.Boolean | n.Compare | n.Logic) or (isinstance(e, n.Unary) and e.op == "not")
+    return is_truth(e)
 
 
 def _bounded(reading: ProgramReading, emit: EmitPlace, value: n.Expr, field: n.Expr) -> Iterator[_LineGuard]:

@@ -22,7 +22,7 @@ from aligncheck.language.syntax.read import read_source
 from aligncheck.meaning.replay import replay
 from aligncheck.pipeline import Options, verify_source
 from aligncheck.synthesis.dearest import with_dearest
-from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, quotient, simplified
+from aligncheck.synthesis.formulas import NoFormulaError, over_inputs, simplified
 from aligncheck.synthesis.least import LeastClaim, least_claim
 from aligncheck.synthesis.put_in import with_section
 from aligncheck.synthesis.reading import ProgramReading
@@ -120,7 +120,6 @@ def test_the_other_text_stays_where_scales_are_changed() -> None:
 def test_formulas_speak_of_inputs_only() -> None:
     reading = ProgramReading(parse(spec("adaptive_svt")))
     assert simplified([over_inputs(reading, n.Binary("/", n.Name("e1"), n.Name("e0")))]) == "1/(4*k)"
-    assert quotient(n.Name("eps"), n.Binary("*", n.Number(Fraction(2)), n.Name("eps"))) == "1/2"
     with pytest.raises(NoFormulaError):
         over_inputs(reading, n.Name("cost"))
 

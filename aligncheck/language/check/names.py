@@ -20,7 +20,7 @@ from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.layout import word_in
-from aligncheck.language.syntax.walk import names_in, subexpressions
+from aligncheck.language.syntax.walk import names_in, parts_of, subexpressions
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import IDIOMS, WORDS, draw_of
 from aligncheck.language.syntax.wording.refused import CALLS, scope_fault
@@ -177,22 +177,15 @@ class Reader(Faults):
                 self._selection(whole.ident, whole.span, place, primed=whole.primed)
             case n.Call("len", (n.Name(ident, primed=False) as whole,)) if ident in self.symbols.calls:
                 self._known(ident, whole.span, place, primed=False)
-            case n.Call(args=args):
+            case n.Call():
                 self._function(expr)
-                for arg in args:
-                    self.read(arg, place)
-            case n.Unary(operand=operand):
-                self.read(operand, place)
+                self._parts(expr, place)
             case n.Compare(_, n.Index("out", index), n.Name(tag)) if tag in self.symbols.tags:
                 message = f"`{tag}` is the tag of a record, no value"
                 what = f"write `out[{unparse_expr(index)}] is {tag}`"
                 self.fail("bad-output", message, expr.span, help=what)
-            case n.Binary(left=left, right=right) | n.Compare(left=left, right=right):
-                self.read(left, place)
-                self.read(right, place)
-            case n.Logic(args=args):
-                for arg in args:
-                    self.read(arg, place)
+            case n.Unary() | n.Binary() | n.Compare() | n.Logic():
+                self._parts(expr, place)
             case n.Conditional(test, then, otherwise):
                 for part in (then, test, otherwise):
                     self.read(part, place)
@@ -224,6 +217,10 @@ class Reader(Faults):
                 if not isinstance(expr, n.OutCount):
                     self.read(expr.index, place)
                 self._record(expr, self.symbols.tags, "", "the program emits")
+
+    def _parts(self, expr: n.Expr, place: Place) -> None:
+        for part in parts_of(expr):
+            self.read(part, place)
 
     def _plain(self, name: n.Name, place: Place) -> None:
         self._known(name.ident, name.span, place, primed=name.primed)

@@ -32,8 +32,6 @@ from aligncheck.search.witness.totals import (
     total,
 )
 
-MANY = 120
-
 
 @dataclass(frozen=True)
 class Group:
