@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TypeAlias
 
 from aligncheck.language.conditions import Condition
@@ -266,11 +267,7 @@ class Alignment:
         self._limit = limit
         self._calls_on_d = {step.key: step for step in run_d.steps if isinstance(step, Invoked)}
         self._call_noise = dict(scenario.calls)
-        self._noise_names = frozenset(
-            statement.name
-            for statement in walk.statements_in(mechanism.body)
-            if isinstance(statement, nodes.Sample)
-        )
+        self._sampled = {s.name for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Sample)}
         self._on_d = {draw.key: draw for draw in run_d.draws}
         self._output = run_d.output
         self._finished = isinstance(run_d.ended, Finished)
@@ -284,10 +281,6 @@ class Alignment:
             name: origin for name, origin in machine_d.scope.origins.items() if name in gathered
         }
         self._of_rounds = _lists_of_rounds(mechanism, run_d)
-        self._writes = [
-            {name for inner in walk.statements_in((statement,)) for name in walk.names_set(inner)}
-            for statement in mechanism.body
-        ]
         self._gathers = {
             statement.name: number
             for number, statement in enumerate(mechanism.body)
@@ -315,7 +308,6 @@ class Alignment:
         renewing = [line for line in walk.shifts_in(mechanism.align) if walk.renews(line)]
         self._renewed = {line.name for line in renewing}
         self._exchanged = {line.name for line in renewing if line.name not in walk.names_in(line.value)}
-        self._sampled = {s.name for s in walk.statements_in(mechanism.body) if isinstance(s, nodes.Sample)}
         self._stretched: dict[NoiseKey, Number] = {}
         self._replaced: set[NoiseKey] = set()
         self._plain = True
@@ -325,6 +317,14 @@ class Alignment:
         self.unmoved: dict[NoiseKey, str] = {}
         self.not_covered: dict[CallKey, str | None] = {}
         self.broken_invariants: list[tuple[int, BrokenCondition]] = []
+
+    @cached_property
+    def _writes(self) -> list[set[str]]:
+        """The variables that each statement of the program writes."""
+        return [
+            {name for inner in walk.statements_in((statement,)) for name in walk.names_set(inner)}
+            for statement in self._mechanism.body
+        ]
 
     def run(self) -> Run:
         """The run on D', with the aligned noise."""
@@ -392,7 +392,7 @@ class Alignment:
     # --- aligned noise ------------------------------------------------------------------------------------
 
     def _noise_on_d(self, key: NoiseKey) -> Number | None:
-        return self._given.get(key, ZERO) if key[0] in self._noise_names else None
+        return self._given.get(key, ZERO) if key[0] in self._sampled else None
 
     def _source(self, site: DrawSite) -> Deferred:
         self._sites[site.key] = site
@@ -685,6 +685,8 @@ class Alignment:
 def _lists_of_rounds(mechanism: nodes.Mechanism, run: Run) -> dict[NoiseKey, dict[str, State]]:
     """For each draw the lists that its round selects after it."""
     around = {name: walk.selected_around(name, mechanism.body) for name in {draw.name for draw in run.draws}}
+    if not any(around.values()):
+        return {}
     later: dict[str, Assigned] = {}
     found: dict[NoiseKey, dict[str, State]] = {}
     for step in reversed(run.steps):

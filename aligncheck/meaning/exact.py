@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 _LARGEST_BITS = 100_000
@@ -23,6 +24,9 @@ _LARGEST_SYMBOLIC = 300
 """Above this many operations no symbolic identity is tried."""
 _PRECISIONS = (64, 256)
 _LAST_PRECISION = 4_096
+_KEPT = 1_024
+"""What was found out of so many irrational numbers is kept: runs on small inputs meet few, again and again.
+"""
 
 
 class Undecided(Exception):  # noqa: N818 - it is an answer, the third one
@@ -406,6 +410,7 @@ def _small(a: Number) -> Any:
     return _expr(a)
 
 
+@lru_cache(_KEPT)
 def _number(expr: Any) -> Number:
     """The expression as a `Fraction` where SymPy sees that it is rational."""
     if expr.is_Rational:
@@ -418,6 +423,7 @@ def _number(expr: Any) -> Number:
     return Irrational(expr)
 
 
+@lru_cache(_KEPT)
 def _enclosed_sign(expr: Any, bits: int) -> int | None:
     import flint
 
@@ -471,6 +477,7 @@ def _ball(expr: Any) -> Any:
     raise Undecided(f"no enclosure for {expr}")
 
 
+@lru_cache(_KEPT)
 def _is_zero(expr: Any) -> bool:
     """Whether an identity shows that the expression is 0; False says nothing."""
     import sympy

@@ -366,10 +366,6 @@ class RunScope:
 def evaluate(expr: nodes.Expr, scope: RunScope) -> Value:
     """The value of an expression. Raises `Stopped` where it has none."""
     match expr:
-        case nodes.Number(value=value):
-            return value
-        case nodes.Boolean(value=truth):
-            return truth
         case nodes.Name():
             found = scope.value(expr)
             scope.leaves.append((expr, found))
@@ -378,14 +374,18 @@ def evaluate(expr: nodes.Expr, scope: RunScope) -> Value:
             found = scope.entry(expr, integer_of(expr.index, scope, "an index"))
             scope.leaves.append((expr, found))
             return found
+        case nodes.Binary():
+            return _arithmetic(expr, scope)
+        case nodes.Number(value=value):
+            return value
+        case nodes.Boolean(value=truth):
+            return truth
         case nodes.Call():
             return _call(expr, scope)
         case nodes.Unary(op="not", operand=operand):
             return not truth_of(operand, scope)
         case nodes.Unary(operand=operand):
             return exact.negative(number_of(operand, scope))
-        case nodes.Binary():
-            return _arithmetic(expr, scope)
         case nodes.Compare():
             return _comparison(expr, scope)
         case nodes.Logic(op=op, args=args):
@@ -443,6 +443,8 @@ def truth_of(expr: nodes.Expr, scope: RunScope) -> bool:
 def integer_of(expr: nodes.Expr, scope: RunScope, what: str) -> int:
     """The value of an expression that must be an integer; `what` names it for the message."""
     value = number_of(expr, scope)
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
     if not exact.is_integer(value):
         undefined(expr, f"{what} must be an integer, not {value}")
     return int(exact.floor(value))

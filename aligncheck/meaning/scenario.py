@@ -297,21 +297,25 @@ def _not_in_domain(
     for name in declared.names:
         for _ in broken_where(name, declared.where, inputs, parameters):
             yield f"the `where` clause of `{name}` does not hold on {which}"
+        if declared.lattice is None and declared.range is None:
+            continue
         for index, value in _entries(inputs[name]):
             if isinstance(value, bool):
                 continue
             scope = RunScope({**parameters, **_entry_index(parameters, index)})
-            shown = f"`{variable_text((name, index))}` on {which} is {value}"
+            wrong = []
             if declared.lattice is not None:
                 step = number_of(declared.lattice, scope)
                 if exact.sign(step) <= 0:
                     yield f"the lattice of `{name}` has step {step}, which is not positive"
                 elif not exact.is_multiple(value, step):
-                    yield f"{shown}, which is no multiple of {step}"
+                    wrong.append(f"no multiple of {step}")
             if declared.range is not None:
                 low, high = (number_of(bound, scope) for bound in declared.range)
                 if exact.compare(value, low) < 0 or exact.compare(value, high) > 0:
-                    yield f"{shown}, which is outside of the declared range"
+                    wrong.append("outside of the declared range")
+            for what in wrong:
+                yield f"`{variable_text((name, index))}` on {which} is {value}, which is {what}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,9 +114,12 @@ class Attempt:
         """A run that leaves nothing for the kernel to accept, if one was looked for this early."""
         from aligncheck.search.failing.counterexamples import FewRuns, shown_by_runs
 
-        if not self.early or self.by_runs is not None or self._by_models is None:
+        if not self.early or self.by_runs is not None:
             return self.by_runs if self.early else None
-        runs = FewRuns.of(self._by_models.counterexample.replay)
+        found = self._by_models
+        if found is None or found.condition is Condition.INJECTIVE:
+            return found
+        runs = FewRuns.of(found.counterexample.replay)
         return shown_by_runs(self._inputs, runs, self.effort.part(steps=MODEL_STEPS))
 
     @cached_property
@@ -147,7 +150,8 @@ class Attempt:
         """Small inputs to look at."""
         from aligncheck.search.failing.counterexamples import SmallInputs
 
-        bare = with_sorts(self.mechanism, Witness(callees=self.callees))
+        route = "injective" if self.early and self._runs.cyclic else "acyclic"
+        bare = with_sorts(self.mechanism, Witness(route=route, callees=self.callees))
         return SmallInputs(self.mechanism, bare, any_will_do=self.early)
 
     def hopeless(self, closely: bool) -> bool:

@@ -55,7 +55,7 @@ _LENGTHS = (1, 2, 3, 0, 4)
 _GROUNDINGS = 8
 """So many choices of parameters are tried at each length."""
 _SIZES = 3
-"""At so many of them before anything is proved."""
+"""At so many of them before anything is proved, or where draws alone are asked for."""
 _NUMBERS = 2
 """So many with a number of the program are tried besides."""
 _CHOICE = 4
@@ -182,17 +182,22 @@ def shown_by_runs(inputs: SmallInputs, runs: FewRuns, budget: Effort) -> Failing
 
 def by_models(inputs: SmallInputs, budget: Effort) -> FailingRun | None:
     """A run that a model of the solver gives, for the simplest inputs of a few sizes, and that no proof gets
-    around.
+    around; on the general route two with one image come first, as there.
     """
-    return inputs.asked(tuple(c for c in ORDER if c in _BEYOND_PROOF), budget, few=1, sizes=_SIZES)
+    general = inputs.witness.route == "injective"
+    first = inputs.asked((Condition.INJECTIVE,), budget, few=1, sizes=_SIZES) if general else None
+    return first or inputs.asked(tuple(c for c in ORDER if c in _BEYOND_PROOF), budget, few=1, sizes=_SIZES)
 
 
 @dataclass(frozen=True, slots=True)
 class FewRuns:
-    """What a few runs at random show: the first that violates each condition, and whether many do not end."""
+    """What a few runs at random show: the first that violates each condition, whether many do not end, and
+    whether in one the shifts have no order (`Replay.cycle`), which only the general route allows.
+    """
 
     violating: Mapping[Condition, FailingRun] = field(default_factory=dict)
     endless: bool = False
+    cyclic: bool = False
 
     @classmethod
     def of(cls, replayed: Replay) -> FewRuns:
@@ -214,7 +219,7 @@ class FewRuns:
 
 def few_runs(mechanism: Mechanism) -> FewRuns:
     """The same each time."""
-    random, found, left, endless = Random(0), dict[Condition, FailingRun](), _RUNS, 0
+    random, found, left, endless, cyclic = Random(0), dict[Condition, FailingRun](), _RUNS, 0, False
     lists = lists_of(mechanism)
     parameters = [item for item in mechanism.inputs if isinstance(item, Parameter)]
     for number in range(_DRAWN):
@@ -227,9 +232,10 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
         found = {**FewRuns.of(replayed).violating, **found}
         left = min(left - 1, _MORE) if found else left - 1
         endless += isinstance(replayed.run_d.ended, StepLimit)
+        cyclic |= bool(replayed.cycle)
         if left == 0 or endless > _ENDLESS:
             break
-    return FewRuns(found, endless > _ENDLESS)
+    return FewRuns(found, endless > _ENDLESS, cyclic)
 
 
 @dataclass
@@ -276,7 +282,7 @@ class SmallInputs:
         """Draws that the output does not determine, asked for only where the tags leave them open."""
         if draws_are_told(self.mechanism.body):
             return None
-        return self.asked((Condition.DRAWS,), budget.share(_FIRST), few=1)
+        return self.asked((Condition.DRAWS,), budget.share(_FIRST), few=1, sizes=_SIZES)
 
     def _parameters(self, lengths: Mapping[str, int]) -> Iterator[dict[str, Ground]]:
         yield from islice(groundings(self.mechanism, lengths, INTEGERS), _GROUNDINGS)
