@@ -223,13 +223,11 @@ class _InputQuestion:
             case nodes.Call(function="max", args=(left, right)):
                 return z3.If(of(left) > of(right), of(left), of(right))
             case (
-                nodes.Name()
-                | nodes.Index()
+                nodes.ByName()
                 | nodes.Call()
                 | nodes.Binary()
                 | nodes.Conditional()
                 | nodes.Gather()
-                | nodes.Member()
                 | nodes.OfOutput()
             ):
                 raise _UnsupportedClause

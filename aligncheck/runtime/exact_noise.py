@@ -256,6 +256,15 @@ class _ExactNoise:
         return ExactVector(steps_below(values, self.gamma), self.gamma)
 
 
+def _on_lattice(discrete: str) -> Any:
+    """The method that draws such noise in steps of γ."""
+
+    def drawn(self: LatticeNoise, scale: Real, *count: int) -> Any:
+        return getattr(self, discrete)(scale, self.gamma, *count)
+
+    return drawn
+
+
 def _no_lattice(what: str) -> Callable[..., Any]:
     def refuse(*args: Any) -> Any:
         raise NumericError(f"{what} has no discrete form")
@@ -280,24 +289,9 @@ class LatticeNoise(_ExactNoise):
     def inside(self) -> Self:
         return self
 
-    def laplace(self, scale: Real) -> Real:
-        return self.discrete_laplace(scale, self.gamma)
-
-    def exponential(self, scale: Real) -> Real:
-        return self.discrete_exponential(scale, self.gamma)
-
-    def laplaces(self, scale: Real, count: int) -> Sequence[Real]:
-        return self.discrete_laplaces(scale, self.gamma, count)
-
-    def exponentials(self, scale: Real, count: int) -> Sequence[Real]:
-        return self.discrete_exponentials(scale, self.gamma, count)
-
-    def gaussian(self, scale: Real) -> Real:
-        return self.discrete_gaussian(scale, self.gamma)
-
-    def gaussians(self, scale: Real, count: int) -> Sequence[Real]:
-        return self.discrete_gaussians(scale, self.gamma, count)
-
+    laplace, laplaces = map(_on_lattice, ("discrete_laplace", "discrete_laplaces"))
+    exponential, exponentials = map(_on_lattice, ("discrete_exponential", "discrete_exponentials"))
+    gaussian, gaussians = map(_on_lattice, ("discrete_gaussian", "discrete_gaussians"))
     cauchy, cauchys = [_no_lattice("Cauchy noise")] * 2
     gumbel, gumbels = [_no_lattice("Gumbel noise")] * 2
     logistic, logistics, logistic_at = [_no_lattice("logistic noise")] * 3

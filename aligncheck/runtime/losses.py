@@ -117,26 +117,6 @@ def concentrated(loss: Loss) -> Fraction | None:
             return epsilon**2 / 2 if delta == 0 else None
 
 
-def concentrated_of_range(epsilon: RealLike) -> Fraction:
-    """The ρ = ε²/8 of a mechanism whose log-ratio has a range of at most ε: for any two neighbouring data
-    those of two outputs are at most ε apart (Cesar and Rogers, *Bounding, Concentrating, and Truncating*, ALT
-    2021). The exponential mechanism and noisy max with Gumbel noise are such; noisy max with Laplace noise
-    is not.
-    """
-    return _amount("epsilon", epsilon) ** 2 / 8
-
-
-def gaussian_loss(squares: RealLike, deviation: RealLike) -> ConcentratedLoss:
-    """ρ = Δ²/(2σ²) of answers with Gaussian noise of deviation σ on each, which neighbouring data move by a
-    vector of the squared length `squares` = Δ² at most (Bun and Steinke 2016, Proposition 1.6); on a lattice,
-    on which the answers lie, the same (Canonne, Kamath, Steinke 2020, Theorem 4, for each answer in turn).
-    """
-    width = real("deviation", deviation)
-    if width <= 0:
-        raise ParameterError("deviation", f"must be positive, but is {shown(width)}")
-    return ConcentratedLoss(_amount("squares", squares) / (2 * width**2))
-
-
 def epsilon_of(rho: RealLike, delta: RealLike) -> Fraction:
     """An ε for which ρ-zCDP implies (ε, δ)-privacy: ρ + 2 sqrt(ρ ln(1/δ)) (Bun and Steinke 2016, Proposition
     1.3), rounded up.

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.logistic import ln_bounds, log_sum_exp_of
-from aligncheck.runtime.reals import Real
+from aligncheck.runtime.reals import Real, rational_root
 from aligncheck.runtime.reals import power as power_of
 from aligncheck.runtime.thresholds import exp_bounds
 
@@ -48,11 +48,8 @@ def sqrt(x: Real) -> Fraction:
         NumericError: x is negative, or no rational number.
     """
     number = _rational(x)
-    if number < 0:
-        raise NumericError("square root of a negative number")
-    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
-    if top * top == number.numerator and bottom * bottom == number.denominator:
-        return Fraction(top, bottom)
+    if (root := _rational_root(number)) is not None:
+        return root
     # Rounded down, and to an odd number of units that divide 1: so no whole number is reached or left behind.
     size = _size(number) // 2
     found = _approximated(
@@ -80,14 +77,17 @@ def sqrt_up(x: Real) -> Fraction:
 
 
 def _root_bounds(number: Fraction) -> tuple[Fraction, Fraction]:
+    if (root := _rational_root(number)) is not None:
+        return root, root
+    unit = 1 << max(_BITS - _size(number) // 2, 0)
+    units = math.isqrt(number.numerator * unit**2 // number.denominator)
+    return Fraction(units, unit), Fraction(units + 1, unit)
+
+
+def _rational_root(number: Fraction) -> Fraction | None:
     if number < 0:
         raise NumericError("square root of a negative number")
-    top, bottom = math.isqrt(number.numerator), math.isqrt(number.denominator)
-    if top * top == number.numerator and bottom * bottom == number.denominator:
-        return Fraction(top, bottom), Fraction(top, bottom)
-    unit = 1 << max(_BITS - _size(number) // 2, 0)
-    root = math.isqrt(number.numerator * unit**2 // number.denominator)
-    return Fraction(root, unit), Fraction(root + 1, unit)
+    return rational_root(number)
 
 
 def ln_down(x: Real) -> Fraction:

@@ -32,12 +32,14 @@ def sqrt(x: Real) -> Real:
     """
     if x < 0:
         raise NumericError("square root of a negative number")
-    if isinstance(x, Fraction | int):
-        x = Fraction(x)
-        top, bottom = math.isqrt(x.numerator), math.isqrt(x.denominator)
-        if top * top == x.numerator and bottom * bottom == x.denominator:
-            return Fraction(top, bottom)
-    return math.sqrt(to_float(x))
+    root = rational_root(x) if isinstance(x, Fraction | int) else None
+    return math.sqrt(to_float(x)) if root is None else root
+
+
+def rational_root(x: Fraction | int) -> Fraction | None:
+    """The square root of a number that is not negative, where it is rational."""
+    top, bottom = math.isqrt(x.numerator), math.isqrt(x.denominator)
+    return Fraction(top, bottom) if top * top == x.numerator and bottom * bottom == x.denominator else None
 
 
 def exp(x: Real) -> Real:

@@ -79,7 +79,6 @@ def test_ends_of_the_range() -> None:
         lambda: losses.tight_epsilon_of(1, 1),
         lambda: losses.tight_delta_of(1 << 17, 1),
         lambda: losses.advanced(1, -1, "1/2"),
-        lambda: losses.gaussian_loss(1, 0),
     ):
         with pytest.raises(ParameterError):
             call()
@@ -92,7 +91,7 @@ def divergence(order: Fraction, p: list[Any], q: list[Any]) -> Any:
 
 
 def test_pure_losses_and_bounded_ranges_are_concentrated() -> None:
-    """Rényi divergences of randomized responses, and of pairs of two log-ratios that far apart."""
+    """Rényi divergences of randomized responses."""
     for epsilon, order in itertools.product(
         (Fraction(1, 10), Fraction(1), Fraction(4)), (Fraction(101, 100), Fraction(2), Fraction(20))
     ):
@@ -101,20 +100,8 @@ def test_pure_losses_and_bounded_ranges_are_concentrated() -> None:
         assert rho is not None
         response = [high / (1 + high), 1 / (1 + high)]
         assert divergence(order, response, response[::-1]) <= exactly(order * rho)
-        ranged = exactly(order * losses.concentrated_of_range(epsilon))
-        closest = []
-        for i in range(1, 20):
-            # q = 1/(1 + t) where the ratio is e^s, and e^(s-ε) elsewhere: p sums to 1.
-            q = arb(i) / 20
-            up = 1 / (q + (1 - q) / high)
-            p = [q * up, (1 - q) * up / high]
-            found = divergence(order, p, [q, 1 - q])
-            assert found <= ranged
-            closest.append(float(found / ranged))
-        assert epsilon > 1 or order > 2 or max(closest) > 0.9
     assert losses.concentrated(losses.ApproximateLoss(Fraction(1), Fraction(0))) == Fraction(1, 2)
     assert losses.concentrated(losses.ApproximateLoss(Fraction(1), Fraction(1, 9))) is None
-    assert losses.gaussian_loss(4, 3) == losses.ConcentratedLoss(Fraction(2, 9))
 
 
 def test_advanced_composition_is_above_the_least_there_is() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from aligncheck.compiler.emit.vectorise import len_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
-from aligncheck.language.syntax.walk import names_set, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_of, names_set, statements_in, subexpressions
 
 Over = tuple[str, int]
 """A query vector, and what must be added to a value to be the index of an answer in it."""
@@ -30,10 +30,12 @@ class IndicesOf:
 
     @classmethod
     def all_of(cls, mechanism: nodes.Mechanism) -> tuple[IndicesOf, ...]:
-        """The analysis for every query vector and every shift that a selection has."""
+        """The analysis for every query vector and every shift that a set has."""
         vectors = {n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names}
         returned = dict(_returned(mechanism, vectors))
-        shifted = {over for g in _selecting(mechanism.body) for v in vectors if (over := about(g, v))}
+        parts = expressions_of(statements_in(mechanism.body))
+        sets = [part for part in parts if isinstance(part, nodes.Gather)]
+        shifted = {over for g in sets for v in vectors if (over := about(g, v))}
         wanted = {(vector, 0) for vector in vectors} | shifted | set(returned.values())
         return tuple(cls._of(over, mechanism.body, returned) for over in sorted(wanted))
 
@@ -97,12 +99,8 @@ class IndicesOf:
             case (
                 nodes.Boolean()
                 | nodes.Call()
-                | nodes.Unary()
-                | nodes.Binary()
-                | nodes.Compare()
-                | nodes.Logic()
-                | nodes.OutIs()
-                | nodes.OutCount()
+                | nodes.Operator()
+                | nodes.OfOutput()
                 | nodes.Gather()
                 | nodes.Member()
             ):
@@ -196,27 +194,6 @@ def _passed(argument: nodes.Expr, vectors: set[str]) -> Over | None:
                 return None
             overs = [over for base in sorted(vectors) if (over := about(argument, base)) is not None]
             return overs[0] if len(overs) == 1 else None
-
-
-def _selecting(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Gather]:
-    for statement in statements_in(body):
-        match statement:
-            case nodes.Assign(value=value):
-                yield from (each for each in subexpressions(value) if isinstance(each, nodes.Gather))
-            case nodes.Choose(weights=weights):
-                yield weights
-            case nodes.Emit(fields=fields):
-                for field in fields:
-                    yield from (e for e in subexpressions(field.value) if isinstance(e, nodes.Gather))
-            case (
-                nodes.Invoke()
-                | nodes.Sample()
-                | nodes.Logistic()
-                | nodes.If()
-                | nodes.Repeat()
-                | nodes.Empty()
-            ):
-                pass
 
 
 def _distance(index: nodes.Expr, binder: str) -> int | None:

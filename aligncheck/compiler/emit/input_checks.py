@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from aligncheck.compiler.emit.expressions import Writer
 from aligncheck.compiler.emit.formatting import Brackets, Item, bracket_lines, call, quoted
-from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort
+from aligncheck.compiler.emit.python_kinds import KIND_OF, Kinds, PythonKind
 from aligncheck.compiler.emit.python_names import fresh
 from aligncheck.compiler.forms.clauses import of_lengths
 from aligncheck.compiler.forms.directions import undirected
@@ -95,7 +95,7 @@ class InputWriter:
 
     def held(self, item: nodes.Queries, read: str) -> str:
         """Answers as the noise computes with them; integers and truth values are left as they are."""
-        if kind_of_sort(item.sort) is not PythonKind.REAL:
+        if KIND_OF[item.sort] is not PythonKind.REAL:
             return read
         return f"run.noise.answer{'s' if item.vector else ''}({read}, exact={self.is_exact(item)})"
 

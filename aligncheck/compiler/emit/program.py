@@ -159,7 +159,7 @@ class Program:
         given = {each.name: each.value for each in statement.arguments}
         for item in inputs.mechanism.inputs:
             for name in item.names:
-                passed = f"{inputs.names[name]}={self._argument(given[name])}"
+                passed = f"{inputs.names[name]}={self.writer.expression(given[name])}"
                 (private if isinstance(item, nodes.Queries) else public).append(passed)
         names = self.writer.names
         # On a lattice it must divide the callee's units too. Otherwise nothing is rounded inside a call.
@@ -182,11 +182,6 @@ class Program:
         yield f"{indent}{STEP * 2}break"
         yield f"{indent}else:"
         yield f"{indent}{STEP}{self.writer.names[statement.name]} = ()"
-
-    def _argument(self, value: nodes.Expr) -> str:
-        if isinstance(value, nodes.Gather):
-            return self.writer.gathered(value).flat
-        return self.writer.expression(value)
 
     def _sample(self, statement: nodes.Sample, indent: str) -> Iterator[str]:
         writer, name = self.writer, statement.name

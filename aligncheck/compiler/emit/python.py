@@ -28,7 +28,7 @@ from aligncheck.compiler.emit.gaps import released_gaps
 from aligncheck.compiler.emit.input_checks import CHECKS, GIVEN, InputWriter
 from aligncheck.compiler.emit.positions import answered_queries
 from aligncheck.compiler.emit.program import Program, loop_locals, names_read
-from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, kind_of_sort, kinds_of
+from aligncheck.compiler.emit.python_kinds import KIND_OF, Kinds, PythonKind, kinds_of
 from aligncheck.compiler.emit.python_names import class_name, python_names
 from aligncheck.compiler.emit.records import RecordClass, RecordKey, record_classes
 from aligncheck.compiler.emit.streams import streamed
@@ -271,8 +271,8 @@ class _ModuleWriter:
             optional = " | None = None" if item.name in self.inputs.defaults else ""
             yield f"{inner}{self.names[item.name]}: {typed}{optional},"
         for function in self.mechanism.functions:
-            kinds = ", ".join(kind_of_sort(sort).value for sort in function.args)
-            result = kind_of_sort(function.result).value
+            kinds = ", ".join(KIND_OF[sort].value for sort in function.args)
+            result = KIND_OF[function.result].value
             yield f"{inner}{self.names[function.name]}: Callable[[{kinds}], {result}],"
         if self.stepped:
             yield f"{inner}gamma: RealLike | None = None,"
@@ -367,7 +367,7 @@ class _ModuleWriter:
         passed: list[Item] = ["run.noise", "run.release"]
         for item, name in self.inputs.each_query():
             yield from self._read(item, name, "stream" if item.vector else "answer")
-            if item.vector and kind_of_sort(item.sort) is PythonKind.REAL:
+            if item.vector and KIND_OF[item.sort] is PythonKind.REAL:
                 exact = self.inputs.is_exact(item)
                 passed.append(f"(run.noise.answer(answer, exact={exact}) for answer in {read[name]})")
             else:
@@ -437,7 +437,7 @@ class _ModuleWriter:
         yield f"{inner}noise: Noise,"
         yield f"{inner}release: Release[{self.alias}],"
         for item in self.inputs.queries:
-            kind = kind_of_sort(item.sort).value
+            kind = KIND_OF[item.sort].value
             for name in item.names:
                 yield f"{inner}{self.names[name]}: {f'{container}[{kind}]' if item.vector else kind},"
         yield f"{STEP}) -> {result}:"

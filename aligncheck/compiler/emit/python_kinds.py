@@ -23,7 +23,8 @@ class PythonKind(Enum):
     BOOL = "bool"
 
 
-_OF_SORT = {Sort.REAL: PythonKind.REAL, Sort.INT: PythonKind.INT, Sort.BOOL: PythonKind.BOOL}
+KIND_OF = {Sort.REAL: PythonKind.REAL, Sort.INT: PythonKind.INT, Sort.BOOL: PythonKind.BOOL}
+"""The kind of each sort."""
 
 
 class _PythonSorts(SortTable):
@@ -49,16 +50,11 @@ class Kinds:
 
     def expression(self, expr: nodes.Expr) -> PythonKind:
         """The kind of an expression's value; a name of which nothing is known is the index of a set."""
-        return _OF_SORT[self._table.sort(expr) or Sort.INT]
+        return KIND_OF[self._table.sort(expr) or Sort.INT]
 
     def drawn(self, statement: nodes.Sample) -> PythonKind:
         """The kind of what a draw gives."""
-        return _OF_SORT[self._table.drawn(statement.family, statement.args) or Sort.INT]
-
-
-def kind_of_sort(sort: nodes.Sort) -> PythonKind:
-    """The kind of a declared sort."""
-    return _OF_SORT[sort]
+        return KIND_OF[self._table.drawn(statement.family, statement.args) or Sort.INT]
 
 
 def join(kinds: Iterable[PythonKind]) -> PythonKind:
@@ -70,8 +66,8 @@ def join(kinds: Iterable[PythonKind]) -> PythonKind:
 def kinds_of(mechanism: nodes.Mechanism) -> Kinds:
     """The kinds of all names of a spec: the least ones that hold whatever is assigned to each."""
     table = _PythonSorts(mechanism)
-    of = {name: _OF_SORT[sort] for name, sort in table.names.items() if sort is not None}
-    return Kinds(of, {f.name: tuple(_OF_SORT[s] for s in f.args) for f in mechanism.functions}, table)
+    of = {name: KIND_OF[sort] for name, sort in table.names.items() if sort is not None}
+    return Kinds(of, {f.name: tuple(KIND_OF[s] for s in f.args) for f in mechanism.functions}, table)
 
 
 def literal_power(exponent: nodes.Expr) -> int | None:

@@ -49,7 +49,11 @@ def streamed(mechanism: nodes.Mechanism) -> nodes.For | None:
         return None
     local = {*loop_locals(mechanism), *lists_of(mechanism).drawn_at_once()}
     lists = [n for q in mechanism.inputs if isinstance(q, nodes.Queries) and q.vector for n in q.names]
-    loops = [s for s in mechanism.body if isinstance(s, nodes.For) and _runs_over(s, lists)]
+    loops = [
+        s
+        for s in mechanism.body
+        if isinstance(s, nodes.For) and isinstance(s.over, nodes.OverQueries) and s.over.base in lists
+    ]
     if len(lists) != 1 or len(loops) != 1:
         return None
     (name,), (loop,) = lists, loops
@@ -88,10 +92,8 @@ class _Shown:
         hidden.add(loop.over.item)
         for s in walk.statements_in(mechanism.body):
             match s:
-                case nodes.Sample(name=name) | nodes.Choose(name=name) | nodes.Logistic(name=name):
-                    hidden.add(name)
-                case nodes.Invoke(name=name):
-                    hidden.add(name)
+                case nodes.Sampling() | nodes.Invoke():
+                    hidden.add(s.name)
                 case nodes.While() | nodes.For() if s is not loop:  # not looked into
                     hidden.update(_set_in(s.body))
                 case nodes.Assign() | nodes.If() | nodes.For() | nodes.Emit() | nodes.Empty():
@@ -105,7 +107,7 @@ class _Shown:
 
     def breaks(self, body: tuple[nodes.Stmt, ...]) -> bool:
         """Whether all breaks of a loop with this body are shown."""
-        ifs = [s for s in body if isinstance(s, nodes.If) and any(map(_breaks, _arms(s)))]
+        ifs = [s for s in body if isinstance(s, nodes.If) and RecordCounts.of((s,)).breaks]
         return all(self._arm_is_shown(s) and all(map(self.breaks, _arms(s))) for s in ifs)
 
     def _set_unseen(self, body: tuple[nodes.Stmt, ...]) -> Iterator[str]:
@@ -142,16 +144,8 @@ def _arms(statement: nodes.If) -> tuple[tuple[nodes.Stmt, ...], ...]:
     return (*(b.body for b in statement.branches), statement.otherwise)
 
 
-def _breaks(body: tuple[nodes.Stmt, ...]) -> bool:
-    return bool(RecordCounts.of(body).breaks)
-
-
 def _set_in(body: tuple[nodes.Stmt, ...]) -> set[str]:
     return {s.name for s in walk.statements_in(body) if isinstance(s, nodes.Assign)}
-
-
-def _runs_over(loop: nodes.For, lists: Collection[str]) -> bool:
-    return isinstance(loop.over, nodes.OverQueries) and loop.over.base in lists
 
 
 def _is_kept(statement: nodes.Stmt, loop: nodes.For, local: Collection[str]) -> bool:

@@ -134,14 +134,10 @@ class _Fits:
                 return self.at(first, certain) and all(self.at(e, False) for e in rest)
             case (
                 nodes.Literal()
-                | nodes.Name()
-                | nodes.Index()
+                | nodes.ByName()
                 | nodes.Call()
-                | nodes.Binary()
-                | nodes.Logic()
-                | nodes.Conditional()
+                | nodes.Operator()
                 | nodes.Gather()
-                | nodes.Member()
                 | nodes.OfOutput()
             ):
                 return False
@@ -163,15 +159,7 @@ def _evaluated(expr: nodes.Expr) -> Iterator[nodes.Expr]:
         case nodes.Call(args=args):
             for part in args:
                 yield from _evaluated(part)
-        case (
-            nodes.Literal()
-            | nodes.Name()
-            | nodes.Index()
-            | nodes.Logic()
-            | nodes.Gather()
-            | nodes.Member()
-            | nodes.OfOutput()
-        ):
+        case nodes.Literal() | nodes.ByName() | nodes.Logic() | nodes.Gather() | nodes.OfOutput():
             pass
 
 

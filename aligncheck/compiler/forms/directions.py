@@ -110,17 +110,12 @@ def _parts(expr: Expr, way: _Way) -> Iterator[tuple[Expr, _Way]]:
         case nodes.Conditional(test=test, then=then, otherwise=otherwise):
             yield from ((test, _Way.ANY), (then, way), (otherwise, way))
         case (
-            nodes.Number()
-            | nodes.Boolean()
-            | nodes.Name()
-            | nodes.Index()
+            nodes.Literal()
+            | nodes.ByName()
             | nodes.Call()
             | nodes.Binary()
             | nodes.Gather()
-            | nodes.Member()
-            | nodes.OutIs()
-            | nodes.OutField()
-            | nodes.OutCount()
+            | nodes.OfOutput()
         ):
             yield from ((part, _Way.ANY) for part in walk.parts_of(expr))
 
@@ -168,14 +163,5 @@ def _asked(s: nodes.Stmt, ways: dict[str, _Way], mechanism: Mechanism) -> Iterat
                 yield index, _Way.ANY
             steep = family.row.slope in (Slope.CHANCE, Slope.STAIRS)
             yield from ((e, _Way.ANY if k else _Way.DOWN if steep else _Way.UP) for k, e in enumerate(args))
-        case (
-            nodes.Choose()
-            | nodes.Logistic()
-            | nodes.If()
-            | nodes.For()
-            | nodes.While()
-            | nodes.Emit()
-            | nodes.Break()
-            | nodes.Pass()
-        ):
+        case nodes.Choose() | nodes.Logistic() | nodes.If() | nodes.Repeat() | nodes.Emit() | nodes.Empty():
             return

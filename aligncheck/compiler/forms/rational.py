@@ -200,15 +200,7 @@ def _evaluated(statement: nodes.Stmt) -> Iterator[Expr]:
             pass
         case nodes.While(test=test):
             yield test
-        case (
-            nodes.Assign()
-            | nodes.Invoke()
-            | nodes.Sample()
-            | nodes.Logistic()
-            | nodes.If()
-            | nodes.Emit()
-            | nodes.Empty()
-        ):
+        case nodes.Simple() | nodes.If():
             yield from walk.own_expressions(statement)
 
 

@@ -82,14 +82,10 @@ def refuse_logarithms_of_sums(mechanism: Mechanism) -> None:
                 return not carries(test) and linear(then) and linear(otherwise)
             case (
                 nodes.Literal()
-                | nodes.Index()
+                | nodes.ByName()
                 | nodes.Call()
-                | nodes.Unary()
-                | nodes.Binary()
-                | nodes.Compare()
-                | nodes.Logic()
+                | nodes.Operator()
                 | nodes.Gather()
-                | nodes.Member()
                 | nodes.OfOutput()
             ):
                 return not carries(expr)

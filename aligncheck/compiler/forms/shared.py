@@ -10,7 +10,7 @@ from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in, subexpressions
+from aligncheck.language.syntax.walk import expressions_in, names_in, names_set, statements_in
 
 IRRATIONAL = ("sqrt", "exp", "ln", "log2")
 """Functions whose values are irrational for most rational arguments. They rise."""
@@ -35,9 +35,7 @@ def chain(mechanism: Mechanism) -> Iterator[Mechanism]:
 def names_of(mechanism: Mechanism) -> frozenset[str]:
     """Every name that stands anywhere in a spec."""
     found = {n for e in expressions_in(mechanism) for n in names_in(e)}
-    found |= {
-        e.index for t in expressions_in(mechanism) for e in subexpressions(t) if isinstance(e, nodes.Gather)
-    }
+    found |= {e.index for e in expressions_in(mechanism) if isinstance(e, nodes.Gather)}
     for item in mechanism.inputs:
         found.update(item.names)
     found.update(f.name for f in mechanism.functions)

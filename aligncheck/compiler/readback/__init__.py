@@ -53,9 +53,10 @@ for which answers may be rounded to a declared step (`reading_of`), and on Pytho
 from __future__ import annotations
 
 from aligncheck.compiler.modes import RunMode
-from aligncheck.compiler.readback.module import Read, read_module
+from aligncheck.compiler.readback.module import read_module
 from aligncheck.compiler.readback.python_patterns import ReadError
 from aligncheck.compiler.readback.same import same_program
+from aligncheck.compiler.readback.statements import Read
 from aligncheck.language.syntax.nodes import Mechanism
 
 __all__ = ["Read", "ReadError", "program_runs", "read_module", "same_program"]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from types import MappingProxyType
 
 from aligncheck import runtime
 from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback.number_kinds import KINDS, NumberKind, constant, join, kind_of, kinds_of
-from aligncheck.compiler.readback.python_expressions import BUILTINS, Expressions
+from aligncheck.compiler.readback.python_expressions import ARRAY_FUNCTIONS, BUILTINS, Expressions
 from aligncheck.compiler.readback.python_patterns import (
     Found,
     ReadError,
@@ -23,12 +23,21 @@ from aligncheck.compiler.readback.python_patterns import (
     without_docstring,
 )
 from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream
-from aligncheck.compiler.readback.statements import STEP, RecordType, Statements, said_of_ranks, variables_of
+from aligncheck.compiler.readback.statements import (
+    STEP,
+    Preprocessing,
+    Read,
+    RecordType,
+    Statements,
+    said_of_ranks,
+    variables_of,
+)
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr, Sort
 from aligncheck.language.syntax.walk import names_in, names_set, statements_in, subexpressions
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime import rationals
+from aligncheck.runtime.refined import common_step
 
 _MODES = {
     "LatticeMechanism": RunMode.LATTICE,
@@ -40,76 +49,11 @@ _OF_RESULTS = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
 """The runtime's names that no generated file says: records may have them."""
 _ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
 _TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
-_ARRAYS = frozenset(
-    {
-        "argmax",
-        "argmin",
-        "clipped",
-        "greatest",
-        "indices",
-        "least",
-        "maximum",
-        "members",
-        "minimum",
-        "top",
-        "upto",
-        "vector",
-    }
-)
 _METHODS = ("__init__", "__call__", "stream", "check", "sensitivities", "_bound", "_cost", "_program")
 _OPTIONAL = ("gamma", "budget", "testing_seed")
 _CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
 _TYPES = {"Real": Sort.REAL, "int": Sort.INT, "bool": Sort.BOOL}
 _SORTS = {sort.value: sort for sort in Sort}
-
-
-@dataclass
-class Preprocessing:
-    """What a class does with one private input, or list of them. `rounded`: down to integers or to
-    the declared lattice; `to_step`: to the step of the class. `sizes`: as an argument,
-    the rows and columns of a table.
-    """
-
-    name: str
-    keyword: str
-    sort: Sort
-    vector: bool
-    adjacency: nodes.Adjacency
-    line: int
-    sensitivity: Expr | None = None
-    low: Expr | None = None
-    high: Expr | None = None
-    lattice: Expr | None = None
-    whole: bool = False
-    rounded: bool = False
-    to_step: bool = False
-    entries: tuple[str, ...] = ()
-    sizes: str = ""
-
-
-@dataclass
-class Read:
-    """A class that was read. `tree` is the mechanism that it runs; each of its private inputs is a group of
-    its own there, since the class does not depend on which are declared together. Names that are set in the
-    program are Python's.
-    """
-
-    name: str
-    mode: RunMode
-    line: int
-    tree: nodes.Mechanism
-    keywords: Mapping[str, str]
-    fields: Mapping[str, str]
-    kinds: Mapping[str, NumberKind]
-    answers: tuple[Preprocessing, ...]
-    units: tuple[Expr, ...]
-    told: Mapping[str, str]
-    """What it says of its spec, in the spec's words."""
-    spec_name: str
-    streams: bool
-    defaults: Mapping[str, Expr]
-    calls: tuple[str, ...] = ()
-    callees: Mapping[str, Read] = field(default_factory=dict)
 
 
 def read_module(code: str, on_lattice: bool) -> Read:
@@ -287,7 +231,7 @@ _IMPORTED_FROM: Mapping[str, frozenset[str]] = {
     "fractions": frozenset({"Fraction"}),
     "typing": _TYPING,
     "aligncheck.runtime": frozenset(runtime.__all__) - _NUMBERS - _OF_RESULTS,
-    "aligncheck.runtime.arrays": _ARRAYS,
+    "aligncheck.runtime.arrays": ARRAY_FUNCTIONS,
     **dict.fromkeys(_NAMES_OF_NUMBERS.values(), _NUMBERS),
 }
 """What a generated file may import."""
@@ -493,12 +437,10 @@ class _Class:
             if holes is None:
                 raise refuse(body[0] if body else node, "the step of the lattice was expected here")
             body.pop(0)
-        if body and (holes := match("self.bound = _E", body[0])) is not None:
-            self.claims["most"] = scope.read(holes["E"])
-            body.pop(0)
-        if body and (holes := match("self.bound_delta = _E", body[0])) is not None:
-            self.claims["delta"] = scope.read(holes["E"])
-            body.pop(0)
+        for attribute, claim in (("bound", "most"), ("bound_delta", "delta")):
+            if body and (holes := match(f"self.{attribute} = _E", body[0])) is not None:
+                self.claims[claim] = scope.read(holes["E"])
+                body.pop(0)
         if body:
             raise refuse(body[0], "the reader knows no such statement here")
         self._settle(scope, ())
@@ -573,7 +515,8 @@ class _Class:
         known = [value for value in values if value]
         if self.on_lattice:
             made = nodes.Name(STEP)
-            self.step = nodes.Binary("/", nodes.Number(_common(known)), made) if known else made
+            whole = nodes.Number(reduce(common_step, known)) if known else None
+            self.step = made if whole is None else nodes.Binary("/", whole, made)
         for value in found[0].values:
             self.units.append(self._everywhere("[_E for i in range(len(_X))]", value, self.stepped))
 
@@ -633,7 +576,7 @@ class _Class:
 
     def _require(self, holes: Found, scope: Expressions) -> None:
         name = text(holes["S"])
-        text(holes["W"]) if "W" in holes else None
+        text(holes["W"])
         if name not in {p[0] for p in self.parameters} | {a.name for a in self.answers}:
             raise refuse(holes["S"], "the name of an input was expected here")
         if "V" in holes and scope.known(holes["V"]) not in {p[0] for p in self.parameters}:
@@ -977,13 +920,8 @@ class _Class:
             reader = f"{_CHECKS[each.sort]}_{'stream' if each.vector else 'answer'}"
             copy = Preprocessing(each.name, each.keyword, each.sort, each.vector, each.adjacency, each.line)
             read = self._read_answers(body, reader, each, copy, names)
-            same = (copy.low, copy.high, copy.whole, copy.entries) == (
-                each.low,
-                each.high,
-                each.whole,
-                each.entries,
-            )
-            if not same or (copy.lattice != each.lattice and each.lattice is not self.step):
+            domains = [(one.low, one.high, one.whole, one.entries) for one in (copy, each)]
+            if domains[0] != domains[1] or (copy.lattice != each.lattice and each.lattice is not self.step):
                 raise refuse(node, f"`{each.name}` is not read as in a run")
             if copy.lattice is not None and each.lattice is not None:
                 exact = "True"
@@ -1045,20 +983,19 @@ class _Checks(Expressions):
         holes = match("all(_G)", node)
         if holes is not None and isinstance(holes["G"], ast.GeneratorExp):
             self.generator("all", holes["G"], nodes.NOWHERE)
-        elif isinstance(node, ast.Compare) and len(node.ops) == 2:
-            self.read(node.left), *map(self.read, node.comparators)
-        elif (found := match("is_multiple(_X, _Y)", node)) is not None:
-            self.read(found["X"]), self.read(found["Y"])
         else:
-            super().read(node)
+            self.read(node)
 
     def read(self, node: ast.expr) -> Expr:
-        if match("is_multiple(_X, _Y)", node) is not None or (
-            isinstance(node, ast.Compare) and len(node.ops) == 2
-        ):
-            self.condition(node)
-            return nodes.Boolean(True)
-        return super().read(node)
+        if isinstance(node, ast.Compare) and len(node.ops) == 2:
+            parts = [node.left, *node.comparators]
+        elif (found := match("is_multiple(_X, _Y)", node)) is not None:
+            parts = [found["X"], found["Y"]]
+        else:
+            return super().read(node)
+        for part in parts:
+            self.read(part)
+        return nodes.Boolean(True)
 
 
 def _required(node: ast.stmt) -> Found | None:
@@ -1087,11 +1024,6 @@ def _refuse_other_names(
         if one != (other if other[:1].isalpha() else f"v{other}") or taken:
             raise refuse(node, f"`{name}` of the spec is called `{python}`")
         told |= {one} if python != name else set()
-
-
-def _common(values: list[Fraction]) -> Fraction:
-    """The greatest number of which all of these are multiples."""
-    return Fraction(math.gcd(*(v.numerator for v in values)), math.lcm(*(v.denominator for v in values)))
 
 
 def _refuse_private(expr: Expr, tree: nodes.Mechanism, parameters: set[str]) -> None:

@@ -52,18 +52,7 @@ def _normal(expr: Expr) -> Expr:
             own = {index: f"{index}~"}  # which no variable of the program is called
             where = None if expr.where is None else _with_names(expr.where, own)
             return replace(expr, index=own[index], body=_with_names(expr.body, own), over=over, where=where)
-        case (
-            nodes.Literal()
-            | nodes.Name()
-            | nodes.Index()
-            | nodes.Call()
-            | nodes.Unary()
-            | nodes.Binary()
-            | nodes.Compare()
-            | nodes.Conditional()
-            | nodes.Member()
-            | nodes.OfOutput()
-        ):
+        case nodes.Literal() | nodes.ByName() | nodes.Call() | nodes.Operator() | nodes.OfOutput():
             pass
     return expr
 

@@ -11,7 +11,8 @@ from enum import Enum
 from fractions import Fraction
 from typing import TypeAlias
 
-from aligncheck.language.syntax import nodes
+from aligncheck.compiler.forms import shared
+from aligncheck.language.syntax import nodes, rewrite
 from aligncheck.language.syntax.nodes import Expr
 
 AS_REAL, AS_INT = "as a fraction", "as an integer"
@@ -96,28 +97,8 @@ def kind_of(expr: Expr, of: Mapping[str, NumberKind]) -> NumberKind | None:
 
 def constant(expr: Expr) -> Fraction | None:
     """The value of an expression without names; None where it has one, or no value."""
-    match expr:
-        case nodes.Number(value=value):
-            return value
-        case nodes.Call(function="as a fraction" | "as an integer", args=(inner,)):
-            return constant(inner)
-        case nodes.Unary(op="-", operand=operand):
-            inside = constant(operand)
-            return None if inside is None else -inside
-        case nodes.Binary(op="+" | "-" | "*" | "/" as op, left=left, right=right):
-            a, b = constant(left), constant(right)
-            if a is None or b is None or (op == "/" and b == 0):
-                return None
-            return a + b if op == "+" else a - b if op == "-" else a * b if op == "*" else a / b
-        case (
-            nodes.Boolean()
-            | nodes.Name()
-            | nodes.Index()
-            | nodes.Call()
-            | nodes.Operator()
-            | nodes.Gather()
-            | nodes.Member()
-            | nodes.OfOutput()
-        ):
-            pass
-    return None
+    return shared.constant(rewrite.bottom_up(expr, _unmarked))
+
+
+def _unmarked(expr: Expr) -> Expr:
+    return expr.args[0] if isinstance(expr, nodes.Call) and expr.function in (AS_REAL, AS_INT) else expr

@@ -63,16 +63,11 @@ _PAIRS = {f"{name}_of": name for name in ("argmax", "argmin", "top", "upto")}
 _VALUES = {"max_of": "max", "min_of": "min", "log_sum_exp_of": nodes.LOG_SUM}
 _ARRAYS = {n: n for n in ("argmax", "argmin", "top", "upto")} | {"greatest": "max", "least": "min"}
 _OF_ARRAYS = frozenset({"vector", "members", "indices"})
+ARRAY_FUNCTIONS = _OF_ARRAYS | {*_ARRAYS, "minimum", "maximum", "clipped"}
+"""What works on arrays, beside `abs`."""
 BUILTINS = frozenset({"abs", "all", "enumerate", "getattr", "len", "max", "min", "range", "sum", "super"})
 
 _fresh = itertools.count()
-
-
-@dataclass(frozen=True, slots=True)
-class CalledFields:
-    """What a call gave: the fields of the callee's records, by their Python names."""
-
-    fields: Mapping[str, str]
 
 
 @dataclass
@@ -82,9 +77,10 @@ class Expressions:
     `counted` are the parameters that are numbers of steps, whose Python value is that many times `step`.
     `exact`: irrational numbers are rational ones near them. `functions` are the public functions, by their
     Python names; `lengths` says of lists how long they are; `filled` are those that may have one entry more;
-    `releases` what calls gave. `quotients` and `masks` collect the operations that are right for some kinds
-    of numbers only; `passed` what public functions are given, which see of what kind it is, and
-    `whole` what fractions are made of: ints, since not every number can be made one.
+    `releases` what the fields of records are called that calls gave, by their Python names. `quotients` and
+    `masks` collect the operations that are right for some kinds of numbers only; `passed` what public
+    functions are given, which see of what kind it is, and `whole` what fractions are made of: ints, since not
+    every number can be made one.
     """
 
     names: dict[str, str]
@@ -94,7 +90,7 @@ class Expressions:
     functions: Mapping[str, str] = field(default_factory=dict)
     lengths: dict[str, Expr] = field(default_factory=dict)
     filled: frozenset[str] = frozenset()
-    releases: dict[str, CalledFields] = field(default_factory=dict)
+    releases: dict[str, Mapping[str, str]] = field(default_factory=dict)
     quotients: list[nodes.Binary] = field(default_factory=list)
     masks: list[Expr] = field(default_factory=list)
     passed: list[Expr] = field(default_factory=list)
@@ -184,9 +180,9 @@ class Expressions:
 
     def _field(self, of: ast.expr, index: ast.expr, name: str, at: Span) -> Expr:
         call = self.ident(of)
-        if call not in self.releases or name not in self.releases[call].fields:
+        if call not in self.releases or name not in self.releases[call]:
             raise refuse(of, f"`.{name}` is no field of what a call released")
-        return nodes.OutField(self.index(index), self.releases[call].fields[name], call, span=at)
+        return nodes.OutField(self.index(index), self.releases[call][name], call, span=at)
 
     def _call(self, node: ast.Call, at: Span) -> Expr:
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -199,11 +195,8 @@ class Expressions:
         if (found := self._of_records(node, at)) is not None:
             return found
         for pattern, function in _SCALAR.items():
-            if (holes := match(pattern, node)) is not None:
-                parts = [holes["A"], *([holes["B"]] if "B" in holes else [])]
-                rest = holes.get("C", [])
-                arguments = tuple(map(self.read, [*parts, *(rest if isinstance(rest, list) else [rest])]))
-                return self._function(function, arguments, at)
+            if match(pattern, node) is not None:
+                return self._function(function, tuple(map(self.read, node.args)), at)
         if holes := match("len(_X)", node):
             return nodes.Call("len", (nodes.Name(self.ident(holes["X"])),), span=at)
         if holes := match("math.floor(_X)", node):
@@ -412,10 +405,9 @@ class _ArrayReader:
         if match("indices(_N)", node) is not None:
             return index
         for pattern, function in _ELEMENTWISE.items():
-            if (holes := match(pattern, node)) is not None:
-                rest = holes.get("C", [])
-                some = [holes[h] for h in "AB" if h in holes] + (rest if isinstance(rest, list) else [rest])
-                return nodes.Call(function, tuple(self.read(each, certain=certain) for each in some), span=at)
+            if isinstance(node, ast.Call) and match(pattern, node) is not None:
+                arguments = tuple(self.read(each, certain=certain) for each in node.args)
+                return nodes.Call(function, arguments, span=at)
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return nodes.Unary("-", self.read(operand, certain=certain), span=at)

@@ -11,15 +11,14 @@ from aligncheck.compiler.forms.clauses import of_lengths, without_values
 from aligncheck.compiler.forms.lattice import AnswerReading, reading_of
 from aligncheck.compiler.forms.rational import stands_for
 from aligncheck.compiler.modes import RunMode
-from aligncheck.compiler.readback.module import Preprocessing, Read
-from aligncheck.compiler.readback.normal import conjuncts, normal, normal_body
+from aligncheck.compiler.readback.normal import normal, normal_body
 from aligncheck.compiler.readback.python_patterns import ReadError
-from aligncheck.compiler.readback.statements import STEP
+from aligncheck.compiler.readback.statements import STEP, Preprocessing, Read
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.nodes import Expr, Mechanism
-from aligncheck.language.syntax.walk import claimed_in, lists_per_answer, names_in
+from aligncheck.language.syntax.walk import claimed_in, conjuncts_of, lists_per_answer, names_in
 from aligncheck.language.unparse import unparse_expr
 
 EXPRESSIONS = get_args(Expr)
@@ -72,7 +71,7 @@ def _said(spec: Mechanism) -> Iterator[tuple[str, str]]:
         case nodes.Concentrated():
             yield "currency", "Currency.RHO"
     private = {n for i in spec.inputs if isinstance(i, nodes.Queries) for n in i.names}
-    clauses = [c for i in spec.inputs if i.where is not None for c in conjuncts("and", (i.where,))]
+    clauses = [c for i in spec.inputs for c in conjuncts_of(i.where)]
     for item in spec.inputs:
         if not isinstance(item, nodes.Queries):
             if item.where is not None:
@@ -169,7 +168,7 @@ class _Comparison:
 
     def _where(self, form: Expr | None, read: Expr | None) -> None:
         """The same conditions, in any order."""
-        wanted, given = ([] if e is None else list(conjuncts("and", (normal(e),))) for e in (form, read))
+        wanted, given = (list(conjuncts_of(e and normal(e))) for e in (form, read))
         for each in wanted:
             same = next((g for g in given if self._equal(each, g)), None)
             if same is None:
@@ -197,8 +196,7 @@ class _Comparison:
     def _conditions(self, every: list[tuple[nodes.Queries, str]], answers: list[nodes.Queries]) -> None:
         """What is declared of a group of answers stands with the first of them."""
         of = {name: other.where for (_, name), other in zip(every, answers, strict=True)}
-        for item in dict.fromkeys(id(i) for i, _ in every):
-            group = next(i for i, _ in every if id(i) == item)
+        for group in {id(item): item for item, _ in every}.values():
             parts = [w for name in group.names if (w := of[name]) is not None]
             self._where(group.where, nodes.Logic("and", tuple(parts)) if parts else None)
 

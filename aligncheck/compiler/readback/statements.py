@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Protocol
 
+from aligncheck.compiler.modes import RunMode
 from aligncheck.compiler.readback.number_kinds import Given, NumberKind
 from aligncheck.compiler.readback.python_expressions import (
-    CalledFields,
     Expressions,
     is_total,
     names_of_length,
@@ -36,22 +35,53 @@ STEP = "the step of the lattice"
 _fresh = itertools.count()
 
 
-class ReadClass(Protocol):
-    """A class that was read before and is called here."""
+@dataclass
+class Preprocessing:
+    """What a class does with one private input, or list of them. `rounded`: down to integers or to
+    the declared lattice; `to_step`: to the step of the class. `sizes`: as an argument,
+    the rows and columns of a table.
+    """
 
-    @property
-    def tree(self) -> nodes.Mechanism: ...
-    @property
-    def keywords(self) -> Mapping[str, str]:
-        """Its inputs' names in the spec, by their Python names."""
-        ...
+    name: str
+    keyword: str
+    sort: nodes.Sort
+    vector: bool
+    adjacency: nodes.Adjacency
+    line: int
+    sensitivity: Expr | None = None
+    low: Expr | None = None
+    high: Expr | None = None
+    lattice: Expr | None = None
+    whole: bool = False
+    rounded: bool = False
+    to_step: bool = False
+    entries: tuple[str, ...] = ()
+    sizes: str = ""
 
-    @property
-    def fields(self) -> Mapping[str, str]: ...
-    @property
-    def kinds(self) -> Mapping[str, NumberKind]:
-        """The kinds of its records' fields, by their names in the spec."""
-        ...
+
+@dataclass
+class Read:
+    """A class that was read. `tree` is the mechanism that it runs; each of its private inputs is a group of
+    its own there, since the class does not depend on which are declared together. Names that are set in the
+    program are Python's.
+    """
+
+    name: str
+    mode: RunMode
+    line: int
+    tree: nodes.Mechanism
+    keywords: Mapping[str, str]
+    fields: Mapping[str, str]
+    kinds: Mapping[str, NumberKind]
+    answers: tuple[Preprocessing, ...]
+    units: tuple[Expr, ...]
+    told: Mapping[str, str]
+    """What it says of its spec, in the spec's words."""
+    spec_name: str
+    streams: bool
+    defaults: Mapping[str, Expr]
+    calls: tuple[str, ...] = ()
+    callees: Mapping[str, Read] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +114,7 @@ class Statements:
     passes_step: bool
     """What is called gets the same step."""
     records: Mapping[str, RecordType]
-    callees: Mapping[str, ReadClass]
+    callees: Mapping[str, Read]
     streams: bool
     variables: frozenset[str] = frozenset()
     set_once: frozenset[str] = frozenset()
@@ -424,7 +454,7 @@ class Statements:
         if self.lattice:
             step = nodes.Name(STEP, span=at)
             passed = (*passed, nodes.Argument(STEP, step, span=at))
-        self.scope.releases[name] = CalledFields(callee.fields)
+        self.scope.releases[name] = callee.fields
         self.given += [(f"{name}.{each}", kind) for each, kind in callee.kinds.items()]
         return nodes.Invoke(name, first.value.func.id, passed, span=at)
 

@@ -38,16 +38,7 @@ def check_privacy(source: Source, mechanism: n.Mechanism) -> None:
                         claim.span,
                         help="say the most that any output costs: `privacy eps * len(out) / k at most eps`",
                     )
-                case (
-                    n.Literal()
-                    | n.Name()
-                    | n.Index()
-                    | n.Call()
-                    | n.Operator()
-                    | n.Gather()
-                    | n.Member()
-                    | n.OutCount()
-                ):
+                case n.Literal() | n.ByName() | n.Call() | n.Operator() | n.Gather() | n.OutCount():
                     pass
 
 

@@ -137,16 +137,7 @@ class _Counting:
                 return ident in self.fixed
             case n.Binary(op="+" | "-" | "*", left=left, right=right):
                 return self._is_whole(left) and self._is_whole(right)
-            case (
-                n.Literal()
-                | n.Name()
-                | n.Index()
-                | n.Call()
-                | n.Operator()
-                | n.OfOutput()
-                | n.Gather()
-                | n.Member()
-            ):
+            case n.Literal() | n.ByName() | n.Call() | n.Operator() | n.OfOutput() | n.Gather():
                 return False
 
     def _has_a_value(self, expr: n.Expr) -> bool:

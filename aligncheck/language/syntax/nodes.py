@@ -38,6 +38,11 @@ class Literal(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class ByName(Node):
+    """What is read by a name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Operator(Node):
     """What operators make."""
 
@@ -62,7 +67,7 @@ class Boolean(Literal):
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Node):
+class Name(ByName):
     """An input, a program variable or a noise variable; `primed` is its value in the run on D'."""
 
     ident: str
@@ -70,7 +75,7 @@ class Name(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Node):
+class Index(ByName):
     """`base[index]` or `base'[index]`: an answer, an entry of a public vector, a draw, or (from 0, in order)
     an index that `top` selected.
     """
@@ -206,7 +211,7 @@ class Gather(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Member(Node):
+class Member(ByName):
     """`index in selection`: whether an index is among those that `selection`, a variable that `top` gives,
     holds.
     """
