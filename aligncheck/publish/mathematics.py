@@ -257,14 +257,9 @@ def _statement(source: Source, stmt: n.Stmt, moved: Mapping[str, Sequence[str]])
             yield from _statements(source, body, moved)
             yield "\\EndWhile"
         case n.Emit(tag, fields):
-            shown = ", ".join(f"{plain_name(f.name)} = {math(f.value)}" for f in fields)
+            shown = ", ".join(f"\\textsf{{{plain(f.name)}}} = {math(f.value)}" for f in fields)
             yield f"\\State \\textbf{{output}} \\textsf{{{plain(tag)}}}" + (f"$({shown})$" if fields else "")
         case n.Break():
             yield "\\State \\textbf{break}"
         case n.Pass():
             yield "\\State \\textbf{pass}"
-
-
-def plain_name(ident: str) -> str:
-    """The name of a field that is released."""
-    return f"\\textsf{{{plain(ident)}}}"

@@ -101,7 +101,7 @@ def draw(
 
     def cut(precision: int) -> tuple[int, int]:
         least, most = uniform.between(precision + _SPARE)
-        one, other = _enclosed(at, precision + _SPARE)
+        one, other = at.between(precision + _SPARE) if isinstance(at, RefinedNumber) else (at, at)
         return _above(most, one, precision)[0], _above(least, other, precision)[1]
 
     above: RefinedNumber = bounded(cut) * scale + low
@@ -137,10 +137,6 @@ class _Uniform:
             self._known += 64
         one = 1 << self._known
         return Fraction(self._value, one), Fraction(self._value + 1, one)
-
-
-def _enclosed(number: Fraction | RefinedNumber, precision: int) -> tuple[Fraction, Fraction]:
-    return number.between(precision) if isinstance(number, RefinedNumber) else (number, number)
 
 
 def _above(v: Fraction, at: Fraction, precision: int) -> tuple[int, int]:

@@ -56,11 +56,6 @@ def exp(x: Real) -> Real:
         raise NumericError("`exp` of a number that is too large") from None
 
 
-def exp_below(x: Real) -> float:
-    """e to the power x for x <= 0, which may be 0 in floating point."""
-    return math.exp(max(x, -1000))
-
-
 def log_sum_exp_of(values: Iterable[Real]) -> float:
     """The logarithm of the sum of the exponentials of the values, at any size of these.
 
@@ -71,7 +66,7 @@ def log_sum_exp_of(values: Iterable[Real]) -> float:
     if not found:
         raise SelectionError("no index is eligible")
     greatest = max(found)
-    return to_float(greatest) + math.log(math.fsum(exp_below(value - greatest) for value in found))
+    return to_float(greatest) + math.log(math.fsum(math.exp(max(value - greatest, -1000)) for value in found))
 
 
 def softplus(x: float) -> float:

@@ -192,7 +192,10 @@ class Result(Generic[R_co]):
             "gamma": None if self.gamma is None else _written(self.gamma),
             "private": self.private,
             "notes": list(self.notes),
-            "choices": [None if c is None else _choice_written(c) for c in self.choices],
+            "choices": [
+                c and {"gap": _written(c.gap), "unit": _written(c.unit), "p_value": c.p_value}
+                for c in self.choices
+            ],
             "ahead": None if self.ahead is None else _ahead_written(self.ahead),
         }
         return json.dumps(document, indent=2)
@@ -434,10 +437,6 @@ def _estimate(record: Record, field: str, added: Real, noise: GapNoise, gamma: F
 def _choice(gap: Real, unit: Real) -> ChoiceGap | None:
     """None inside a call, whose caller takes the gap itself; and where a public factor makes it no gap."""
     return ChoiceGap(gap, unit) if isinstance(gap, int | Fraction | float) and unit > 0 and gap >= 0 else None
-
-
-def _choice_written(choice: ChoiceGap) -> dict[str, Any]:
-    return {"gap": _written(choice.gap), "unit": _written(choice.unit), "p_value": choice.p_value}
 
 
 def _plain(value: object) -> object:

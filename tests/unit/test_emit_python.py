@@ -612,12 +612,6 @@ def test_frames_keep_every_label_and_whole_numbers_whole() -> None:
     assert frame["gap"].dtype == float
 
 
-def test_without_pandas_the_frame_says_how_to_get_it(adaptive: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"aligncheck\[pandas\]"):
-        adaptive(T=0, k=5, eps=1)([1]).to_frame()
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

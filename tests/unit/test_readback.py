@@ -368,6 +368,10 @@ CHANGES = {
         LISTS,
         {"[self.c[i] for i in range(len(self.c))]": "[self.c[i] for i in range(len(self.d))]"},
     ),
+    "what a step divides, of no list": (
+        LISTS,
+        {"[self.c[i] for i in range(len(self.c))]": "[self.z[i] for i in range(len(self.z))]"},
+    ),
     "the logarithm of odds for a chance": (COIN, {"bernoulli_of_log_odds(eps)": "bernoulli(eps)"}),
     "a scale that no round asks for": (
         SCALED,

@@ -124,15 +124,10 @@ def test_one_way_of_writing_means_the_same() -> None:
     assert len(list(conjuncts("and", (read("a < b and (b < x and x < 9)"),)))) == 3
 
 
-@pytest.mark.parametrize("code", ["1 + 2 * 3", "-(1 / 4)", "Fraction(1, 3) - 1", "2 / 3 / 4"])
-def test_constants_are_computed(code: str) -> None:
-    exact = eval(code.replace(" / ", " * F(1) / "), {"F": Fraction, "Fraction": Fraction})
-    assert constant(read(code)) == exact
-
-
-def test_what_has_no_constant_value() -> None:
-    assert constant(read("1 / (a - a)")) is None
-    assert constant(read("1 / (2 - 2)")) is None
+def test_a_constant_may_be_made_a_fraction() -> None:
+    """See `test_forms_pieces` for all others."""
+    assert constant(read("Fraction(Fraction(1), 3) - 1")) == Fraction(-2, 3)
+    assert constant(read("Fraction(a, 3) - 1")) is None
 
 
 @pytest.mark.parametrize("code", [*PYTHON, "1 / a", "a % a", "1 / (2 - 2)", "x ** 2"])

@@ -391,15 +391,6 @@ def test_more_draws_than_are_made_at_once() -> None:
         assert len(geometrics(1, count, SystemBits())) == len(discrete_laplaces(1, count, SystemBits())) == 0
 
 
-def test_seeds_repeat() -> None:
-    def drawn(bits: Bits) -> list[int]:
-        found: list[int] = discrete_laplaces(Fraction(1, 1000), 20, bits).tolist()
-        return found
-
-    assert drawn(SeededBits(1)) == drawn(SeededBits(1)) != drawn(SeededBits(2))
-    assert drawn(SystemBits()) != drawn(SystemBits())
-
-
 @pytest.mark.parametrize("rate", [0, -1, Fraction(-1, 3), 0.5, math.nan, True, "1", None])
 def test_rates_that_are_refused(rate: Any) -> None:
     with pytest.raises(NumericError, match="a rate must"):

@@ -116,13 +116,6 @@ def test_noise_from_elsewhere_is_not_vouched_for(adaptive: Any) -> None:
     assert result.notes == ("not private (noise from elsewhere)",)
 
 
-def test_floating_point_is_not_private() -> None:
-    with pytest.warns(UnsafeFloatWarning) as warned:
-        result = cls("adaptive_svt", RunMode.FLOAT)(T=1, k=1, eps=1)([3])
-    assert not result.private
-    assert [w.filename for w in warned] == [__file__], "it points to where the object is made"
-
-
 def test_a_copied_budget_is_the_same_budget(adaptive: Any) -> None:
     budget = Budget(1)
     for copied in (copy.copy(budget), copy.deepcopy(budget)):
@@ -267,9 +260,12 @@ def test_answers_and_releases_lie_on_the_lattice() -> None:
 
 def test_the_float_mode_is_named_unsafe() -> None:
     made = cls("adaptive_svt", RunMode.FLOAT)
-    with pytest.warns(UnsafeFloatWarning, match="`UnsafeAdaptiveSvtWithGap` computes in floating point"):
+    says = "`UnsafeAdaptiveSvtWithGap` computes in floating point"
+    with pytest.warns(UnsafeFloatWarning, match=says) as warned:
         mechanism = made(T=1, k=1, eps=1)
+    assert [w.filename for w in warned] == [__file__], "it points to where the object is made"
     result = mechanism([1, 2])
+    assert not result.private
     assert (made.mode, result.mode, result.gamma) == ("float", "float", None)
     assert any("unsafe" in note for note in result.notes)
     with pytest.raises(TypeError):

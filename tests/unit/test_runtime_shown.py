@@ -56,10 +56,11 @@ def test_a_budget_shows_itself() -> None:
     held.settle()
 
 
-def test_a_table_needs_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_needs_pandas(result: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPandasError, match="needs pandas"):
-        pandas()
+    for frame in (pandas, result.to_frame):
+        with pytest.raises(MissingPandasError, match=r"needs pandas.*aligncheck\[pandas\]"):
+            frame()
 
 
 def test_a_module_runs_where_nothing_but_numpy_is_installed() -> None:

@@ -55,7 +55,8 @@ class Kept:
         """See `kernel.logic.Confirm`."""
         needed = formulas if satisfiable else _needed(formulas)
         try:
-            question = Question(about, *_asking(needed, satisfiable, about))
+            expected = "sat" if satisfiable else "unsat"
+            question = Question(about, expected, script(needed, about, expected))
         except WordlessError:
             return False
         if question.text not in self._known:
@@ -86,11 +87,6 @@ class SecondSolver(Kept):
         elif answer != question.expected:
             raise DisagreementError((SolverReply(Solver.Z3, question.about, question.expected), reply))
         return answer == question.expected
-
-
-def _asking(formulas: Sequence[Term], satisfiable: bool, about: str) -> tuple[str, str]:
-    expected = "sat" if satisfiable else "unsat"
-    return expected, script(formulas, about, expected)
 
 
 def _needed(formulas: Sequence[Term]) -> Sequence[Term]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping
-from typing import assert_never
 
 from aligncheck.compiler.emit.formatting import STEP
 from aligncheck.compiler.emit.streams import streamed
@@ -223,15 +222,10 @@ def _parameters(mechanism: nodes.Mechanism) -> Iterator[tuple[str, str]]:
     """Each public input with what it is, its unit, and its range."""
     units = Units.in_(mechanism)
     for item in mechanism.inputs:
-        match item:
-            case nodes.Parameter(name=name, sort=sort, where=where):
-                what = _SORTS[sort]
-            case nodes.PublicVector(name=name, sort=sort, where=where):
-                what = _LISTS[sort]
-            case nodes.Queries():
-                continue
-            case _:
-                assert_never(item)
+        if isinstance(item, nodes.Queries):
+            continue
+        name, sort, where = item.name, item.sort, item.where
+        what = (_LISTS if isinstance(item, nodes.PublicVector) else _SORTS)[sort]
         if units.is_budget(name):
             what += " (a privacy loss: a pure number, in natural-logarithm units)"
         elif sort is not nodes.Sort.BOOL and (answers := units.answered_by(name)) is not None:

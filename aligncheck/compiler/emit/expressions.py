@@ -140,12 +140,13 @@ class Writer:
                 return Brackets("sum(", generator, generator=True)
             return call("sum", [Brackets("(", generator, generator=True), _fraction("0")])
         arguments: list[Item] = [] if gather.count is None else [self.index(gather.count)]
-        if not is_elementwise(gather, self.kinds, self.lists):
+        length = length_of(gather.over)
+        if length is None or not is_elementwise(gather, self.kinds, self.lists):
             function, generator = _OF_SCORES[gather.function], self._generator(gather)
             if not arguments:
                 return Brackets(f"{function}(", generator, generator=True)
             return call(function, [*arguments, Brackets("(", generator, generator=True)])
-        arrays = _GatherWriter(gather, self)
+        arrays = _GatherWriter(gather.index, length, self)
         arguments.append(arrays.write(gather.body).text)
         if gather.where is not None:
             arguments.append(f"where={arrays.write(gather.where).text}")
@@ -292,14 +293,9 @@ class Writer:
             if isinstance(right, nodes.Call) and right.function == "exp":
                 # The difference would lose most of its digits for small arguments.
                 return Text(f"one_minus_exp({self.expression(right.args[0])})", Precedence.ATOM)
-        elif expr.op == "/" and self._both_int(left, right):
+        elif expr.op == "/" and {self.kinds.expression(e) for e in (left, right)} == {PythonKind.INT}:
             return Text(_fraction(self.expression(left), self.expression(right)), Precedence.ATOM)
         return None
-
-    def _both_int(self, left: nodes.Expr, right: nodes.Expr) -> bool:
-        return (
-            self.kinds.expression(left) is PythonKind.INT and self.kinds.expression(right) is PythonKind.INT
-        )
 
     def _power(self, left: nodes.Expr, right: nodes.Expr) -> Text:
         times = literal_power(right)
@@ -319,17 +315,18 @@ def _fraction(*arguments: str) -> str:
 class _GatherWriter:
     """Writes an expression in the index of a set as one over arrays; see `is_elementwise` for which ones."""
 
-    gather: nodes.Gather
+    index: str
+    length: nodes.Expr
     writer: Writer
 
     def write(self, expr: nodes.Expr) -> Text:
-        if self.gather.index not in names_in(expr):
+        if self.index not in names_in(expr):
             return self.writer._write(expr)
         match expr:
             case nodes.Name():
                 return self._call("indices", self._length())
             case nodes.Index(base=base):
-                known = self.writer.lists.lengths[base] == length_of(self.gather.over)
+                known = self.writer.lists.lengths[base] == self.length
                 name = self.writer.names[base]
                 return self._call("vector", name, *([] if known else [self._length()]))
             case nodes.Member(selection=selection):
@@ -364,11 +361,7 @@ class _GatherWriter:
         return _fraction(text) if wanted is PythonKind.REAL and given is PythonKind.INT else text
 
     def _length(self) -> str:
-        match self.gather.over:
-            case nodes.Indices(base=base):
-                return f"len({self.writer.names[base]})"
-            case nodes.OverRange(high=high):
-                return self.writer.index(high)
+        return self.writer.index(self.length)
 
     def _call(self, function: str, *arguments: str) -> Text:
         return Text(f"{function}({', '.join(arguments)})", Precedence.ATOM)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import assert_never
 
 from aligncheck.compiler.emit.chosen import ChosenGap
 from aligncheck.compiler.emit.expressions import Writer
@@ -195,23 +194,17 @@ class Program:
             target = f"{target}[{writer.index(statement.index)}]"
         yield from bracket_lines(drawn, f"{indent}{target} = ")
 
-    def _draw_all(self, loop: nodes.For, sample: nodes.Sample, indent: str) -> Iterator[str]:
+    def _draw_all(self, sample: nodes.Sample, indent: str) -> Iterator[str]:
         """The draws of a loop that does nothing else, in the same order."""
-        match loop.over:
-            case nodes.OverQueries(base=base):
-                count = f"len({self.writer.names[base]})"
-            case nodes.OverRange(high=high):
-                count = self.writer.index(high)
-            case _:
-                assert_never(loop.over)
         function, given = _drawing(sample)
+        count = self.writer.index(self.writer.lists.lengths[sample.name])
         arguments: list[Item] = [*(self.writer.expression(a) for a in given), count]
         drawn = call(f"noise.{_plural(function)}", arguments)
         yield from bracket_lines(drawn, f"{indent}{self.writer.names[sample.name]} = ")
 
     def _for(self, statement: nodes.For, indent: str) -> Iterator[str]:
         if (sample := self.writer.lists.draws.get(id(statement))) is not None:
-            yield from self._draw_all(statement, sample, indent)
+            yield from self._draw_all(sample, indent)
             return
         names, index = self.writer.names, self._index_of(statement)
         match statement.over:

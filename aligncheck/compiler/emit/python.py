@@ -522,11 +522,7 @@ def _imports(code: str, mode: RunMode) -> Iterator[str]:
 def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:
     """Every identifier that a spec declares or binds, in source order."""
     for item in mechanism.inputs:
-        match item:
-            case nodes.Parameter(name=name) | nodes.PublicVector(name=name):
-                yield name
-            case nodes.Queries(names=names):
-                yield from names
+        yield from item.names
     yield from (function.name for function in mechanism.functions)
     for statement in statements_in(mechanism.body):
         yield from names_set(statement)

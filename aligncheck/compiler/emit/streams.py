@@ -159,10 +159,9 @@ def _read_elsewhere(mechanism: nodes.Mechanism, name: str, loop: nodes.For) -> b
     """Whether anything but the loop's header reads the list, or asks for its length."""
     if any(name in names_read(s) for s in walk.statements_in(mechanism.body) if s is not loop):
         return True
-    said: list[nodes.Expr | None] = [*walk.claimed_in(mechanism.claim)]
-    said += [i.where for i in mechanism.inputs if not isinstance(i, nodes.Queries) or _sized(i.where, name)]
-    return any(e is not None and name in walk.names_in(e) for e in said)
-
-
-def _sized(where: nodes.Expr | None, name: str) -> bool:
-    return where is not None and len_of(name) in walk.subexpressions(where)
+    said = [*walk.claimed_in(mechanism.claim)]
+    for item in mechanism.inputs:
+        public = not isinstance(item, nodes.Queries)
+        if item.where is not None and (public or len_of(name) in walk.subexpressions(item.where)):
+            said.append(item.where)
+    return any(name in walk.names_in(e) for e in said)

@@ -40,19 +40,11 @@ class Lists:
 
 def lists_of(mechanism: nodes.Mechanism) -> Lists:
     """The input lists, and the noise that is drawn by loops that do nothing else."""
-    inputs: dict[str, nodes.Expr] = {}
-    answers: set[str] = set()
-    for item in mechanism.inputs:
-        match item:
-            case nodes.PublicVector(name=name):
-                inputs[name] = len_of(name)
-            case nodes.Queries(names=names, vector=True):
-                inputs.update({name: len_of(name) for name in names})
-                answers.update(names)
-            case nodes.Parameter() | nodes.Queries():
-                pass
+    queries = [item for item in mechanism.inputs if isinstance(item, nodes.Queries) and item.vector]
+    answers = {name for item in queries for name in item.names}
+    public = {item.name for item in mechanism.inputs if isinstance(item, nodes.PublicVector)}
     draws: dict[int, nodes.Sample] = {}
-    lengths = dict(inputs)
+    lengths: dict[str, nodes.Expr] = {name: len_of(name) for name in (*public, *answers)}
     for loop in _outermost(mechanism.body):
         if not isinstance(loop, nodes.For):
             continue

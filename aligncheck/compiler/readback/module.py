@@ -502,14 +502,10 @@ class _Class:
             raise refuse(found[0], "two units of one name, of which Python keeps the last")
         for value in found[0].values:
             parts.append(value.elt if isinstance(value, ast.ListComp) else value)
-            name, sort = sorts.get(value.attr, ("", None)) if isinstance(value, ast.Attribute) else ("", None)
-            if sort is Sort.REAL and match("self._X", value) is not None and self.on_lattice:
+            one, each = match("self._X", value), match("[self._X[i] for i in range(len(self._X))]", value)
+            name, sort = sorts.get((one or each or {"X": ""})["X"], ("", None))
+            if self.on_lattice and name and (each or sort is Sort.REAL):
                 self.counted.add(name)
-        self.counted |= {
-            sorts[holes["X"]][0]
-            for value in found[0].values
-            if self.on_lattice and (holes := match("[self._X[i] for i in range(len(self._X))]", value))
-        }
         plain = Expressions(self._with_index(self.names), self.stepped)
         values = [constant(plain.read(part)) for part in parts]
         known = [value for value in values if value]

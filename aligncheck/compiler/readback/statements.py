@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -274,7 +274,8 @@ class Statements:
         count = self.scope.index(last)
         index = f"i#{next(_fresh)}d"
         sample = self._sample(name, nodes.Name(index, span=at), _PLURALS[method], each, at)
-        self._refuse_changing(name, (*sample.args, count), at)
+        if any(name in names_in(part) for part in (*sample.args, count)):
+            raise ReadError(at.start, f"`{name}` is drawn with itself")
         runs = names_of_length(count) in self.scope.filled and not any(map(speaks_of_lists, sample.args))
         if not runs and not all(map(is_total, map(self.scope.read, each))):
             raise ReadError(at.start, "a loop without rounds would not compute this")
@@ -285,11 +286,6 @@ class Statements:
     def _is_fixed(self, name: str) -> bool:
         """Whether a name has one value, from when something outside of all loops has read it."""
         return name in self.set_once or name in self.inputs
-
-    def _refuse_changing(self, name: str, parts: Iterable[Expr], at: Span) -> None:
-        for part in parts:
-            if name in names_in(part):
-                raise ReadError(at.start, f"`{name}` is drawn with itself")
 
     # --- control flow -------------------------------------------------------------------------------------
 
