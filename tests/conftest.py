@@ -6,7 +6,7 @@ import gc
 import sys
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import pytest
@@ -61,13 +61,18 @@ def install_checker(monkeypatch: pytest.MonkeyPatch) -> Callable[[ToyChecker], N
     """Puts a function in the place of `aligncheck.pipeline.verify_file`, for commands run in this process;
     certificates are then empty, and every form of what is VERIFIED runs.
     """
+    from aligncheck.compiler.forms import form_of
+    from aligncheck.language.source import Source
     from aligncheck.pipeline import Certification
     from aligncheck.verdict import Verified
 
     def install(checker: ToyChecker) -> None:
         def certify_file(path: str, options: ToyOptions, mode: RunMode) -> Certification:
             result = checker(path, options)
-            return Certification(result, result.verdict if isinstance(result.verdict, Verified) else None)
+            if not isinstance(result.verdict, Verified):
+                return Certification(result, None)
+            form = form_of(result.verdict.mechanism, Source(path, result.text), mode)
+            return Certification(result, replace(result.verdict, mechanism=form.mechanism))
 
         module: Any = types.ModuleType("aligncheck.pipeline")
         module.Options, module.verify_file, module.load_stages = ToyOptions, checker, lambda: None
