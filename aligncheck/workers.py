@@ -287,30 +287,38 @@ class TooLongError(Exception):
     """The time is over."""
 
 
+class TookTooLong(BaseException):
+    """Foreign code was broken off. Not an `Exception`, so that the code that hangs does not catch it."""
+
+
 @contextlib.contextmanager
-def stopped_after(seconds: float) -> Iterator[None]:
-    """Raises `TooLongError` after so many seconds, where the system has such an alarm: what is stopped so
-    is not always on time by itself. Solvers are interrupted when they come back. Within another such context
-    both hold.
+def stopped_after(seconds: float, error: type[BaseException] = TooLongError) -> Iterator[Callable[[], None]]:
+    """Raises `error` so many seconds after it was entered, or what it gives was last called, where the system
+    has such an alarm: what is stopped so is not always on time by itself. It reaches Python code and what
+    waits; solvers, and native code that computes on and on, are interrupted when they come back. Within
+    another such context both hold.
     """
     import threading
 
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
+        yield lambda: None
         return
 
     def ring(number: int, frame: FrameType | None) -> None:
         if is_lost(frame):
             signal.setitimer(signal.ITIMER_REAL, _AGAIN)
             return
-        raise TooLongError
+        raise error
+
+    def again() -> None:
+        signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
 
     left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     before = signal.signal(signal.SIGALRM, ring)
     end = time.monotonic() + left
-    signal.setitimer(signal.ITIMER_REAL, min(seconds, left) if left else seconds)
+    again()
     try:
-        yield
+        yield again
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -203,11 +203,12 @@ def _numeric_features(both: tuple[Outputs, Outputs]) -> Iterator[output_events.F
         output_events.Difference,
         combinations(places, 2) if few else pairwise(places[: _MOST_DIFFERENCES + 1]),
     )
+    overall = output_events.Overall
     if len(places) > 1:
         if max(_numbers_of_one_run(outputs) for outputs in both) > 1:
-            yield from (output_events.Average(), output_events.Least(), output_events.Greatest())
+            yield from (overall.AVERAGE, overall.LEAST, overall.GREATEST)
         if any(outputs.codes is not None for outputs in both):
-            yield output_events.Last()
+            yield overall.LAST
 
 
 def _has_number(outputs: Outputs, place: int) -> bool:
@@ -228,7 +229,7 @@ def _discrete_features(both: tuple[Outputs, Outputs]) -> Iterator[output_events.
     labels = tuple(dict.fromkeys((*both[0].labels, *both[1].labels)))
     ragged = any(outputs.codes is not None and bool((outputs.codes == ABSENT).any()) for outputs in both)
     if ragged or both[0].width != both[1].width:
-        yield output_events.Length()
+        yield output_events.Overall.LENGTH
     yield from (output_events.Count(label) for label in labels[:_MOST_CATEGORIES])
     if labels and max(outputs.width for outputs in both) > 1:
         references = (*map(_most_frequent, both), _favoured(*both), _favoured(*reversed(both)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import reduce
 from typing import TypeAlias
 
@@ -35,29 +36,14 @@ class Difference:
     other: int
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
-    """The number that stands last among the numbers."""
+class Overall(Enum):
+    """A number for the whole output: one of its numbers, their mean, how many entries there are."""
 
-
-@dataclass(frozen=True, slots=True)
-class Average:
-    """The mean of the numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """The least of the numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Greatest:
-    """The greatest of the numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """How many entries there are."""
+    LAST = "last number"
+    AVERAGE = "average"
+    LEAST = "least number"
+    GREATEST = "greatest number"
+    LENGTH = "length"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +63,7 @@ class Distance:
     reference: tuple[str | None, ...]
 
 
-Feature: TypeAlias = Entry | Difference | Last | Average | Least | Greatest | Length | Count | Distance
+Feature: TypeAlias = Entry | Difference | Overall | Count | Distance
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +103,15 @@ def feature_values(feature: Feature, outputs: Outputs) -> Numbers:
             return _none(outputs) if found is None or place >= outputs.width else found[:, place]
         case Difference(place=place, other=other):
             return feature_values(Entry(place), outputs) - feature_values(Entry(other), outputs)
-        case Last():
+        case Overall.LAST:
             return _last(outputs)
-        case Average():
+        case Overall.AVERAGE:
             return _average(outputs)
-        case Least():
+        case Overall.LEAST:
             return reduce(np.fmin, _columns(outputs))  # which leave out NaN
-        case Greatest():
+        case Overall.GREATEST:
             return reduce(np.fmax, _columns(outputs))
-        case Length():
+        case Overall.LENGTH:
             if outputs.codes is None:
                 return np.full(outputs.runs, float(outputs.width))
             return _often(outputs.codes != ABSENT)
@@ -269,16 +255,8 @@ def _named(feature: Feature, listed: bool) -> str:
             return f"output[{place}]" if listed else "output"
         case Difference(place=place, other=other):
             return f"output[{place}] - output[{other}]"
-        case Last():
-            return "last number"
-        case Average():
-            return "average"
-        case Least():
-            return "least number"
-        case Greatest():
-            return "greatest number"
-        case Length():
-            return "length"
+        case Overall():
+            return feature.value
         case Count(label=label):
             return f"count of {label}"
         case Distance(reference=reference):

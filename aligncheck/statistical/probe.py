@@ -11,12 +11,11 @@ import numpy as np
 from aligncheck.statistical.cannot_test import CannotTest
 from aligncheck.statistical.compiled import Compiled
 from aligncheck.statistical.outputs import Outputs, joined
-from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.plan import Bar, Plan, SeedStream, seed_of, setup_of
 from aligncheck.statistical.results import Randomness
 from aligncheck.statistical.target import Target, run_strictly, target
 from aligncheck.statistical.work import outcome_value, quiet
-from aligncheck.workers import Supervision, TimedOut
+from aligncheck.workers import Supervision, TimedOut, TookTooLong, stopped_after
 
 _BATCH = 2_500
 _REPEATED = 24
@@ -93,7 +92,7 @@ def _first_runs(plan: Plan) -> _FirstRuns | CannotTest:
 def _first_runs_here(plan: Plan) -> _FirstRuns:
     first = plan.pairs[0]
     try:
-        with patience(plan.timeout):
+        with stopped_after(plan.timeout, TookTooLong):
             tested = target(setup_of(plan, first))
     except TookTooLong:
         module = plan.setup.reference.module

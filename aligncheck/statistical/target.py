@@ -18,10 +18,10 @@ from aligncheck.runtime import Mechanism
 from aligncheck.statistical.cannot_test import CannotTest, needs, one_line, unknown
 from aligncheck.statistical.compiled import compiled
 from aligncheck.statistical.outputs import Outputs, Thrown, joined, outputs_of, outputs_of_batch
-from aligncheck.statistical.patience import TookTooLong, patience
 from aligncheck.statistical.plan import Bar
 from aligncheck.statistical.reference import load
 from aligncheck.statistical.setup import Setup, value_of
+from aligncheck.workers import TookTooLong, stopped_after
 
 BATCH = 25_000
 """Runs of one call with `size=`, at most."""
@@ -118,7 +118,7 @@ class _Function:
         )
         found = []
         try:
-            with warnings.catch_warnings(), patience(self.patience) as again:
+            with warnings.catch_warnings(), stopped_after(self.patience, TookTooLong) as again:
                 warnings.simplefilter("ignore")
                 for size in sizes:
                     again()

@@ -14,17 +14,13 @@ from aligncheck.statistical.event_choice import choose
 from aligncheck.statistical.features import columns_of
 from aligncheck.statistical.output_events import (
     AnyOf,
-    Average,
     Count,
     Difference,
     Distance,
     Entry,
     Event,
     Feature,
-    Greatest,
-    Last,
-    Least,
-    Length,
+    Overall,
     WholeOutput,
     Within,
     describe,
@@ -45,11 +41,11 @@ def test_features() -> None:
         (Entry(1), [nan, 1.5, nan, nan, nan]),
         (Entry(9), [nan] * 5),
         (Difference(1, 2), [nan, 3.5, nan, nan, nan]),
-        (Last(), [2.5, -2.0, nan, nan, 4.0]),
-        (Average(), [2.5, -0.25, nan, nan, 4.0]),
-        (Least(), [2.5, -2.0, nan, nan, 4.0]),
-        (Greatest(), [2.5, 1.5, nan, nan, 4.0]),
-        (Length(), [3, 3, 1, 0, 4]),
+        (Overall.LAST, [2.5, -2.0, nan, nan, 4.0]),
+        (Overall.AVERAGE, [2.5, -0.25, nan, nan, 4.0]),
+        (Overall.LEAST, [2.5, -2.0, nan, nan, 4.0]),
+        (Overall.GREATEST, [2.5, 1.5, nan, nan, 4.0]),
+        (Overall.LENGTH, [3, 3, 1, 0, 4]),
         (Count("True"), [0, 1, 0, 0, 3]),
         (Count("'x'"), [0] * 5),
         (Distance(("False", None)), [2, 2, 1, 2, 4]),
@@ -72,11 +68,11 @@ def test_features_of_numbers_alone_are_those_of_the_same_numbers_beside_categori
     alone, beside = outputs_of(rows, "f"), outputs_of([*rows, [False]], "f")
     for feature in (
         Entry(1),
-        Last(),
-        Average(),
-        Least(),
-        Greatest(),
-        Length(),
+        Overall.LAST,
+        Overall.AVERAGE,
+        Overall.LEAST,
+        Overall.GREATEST,
+        Overall.LENGTH,
         Count("False"),
         Distance((None,)),
     ):
@@ -86,15 +82,15 @@ def test_features_of_numbers_alone_are_those_of_the_same_numbers_beside_categori
 def test_events_hold_where_they_should() -> None:
     outputs = outputs_of(ROWS, "f")
     cases: list[tuple[Event, list[int]]] = [
-        ((Within(Length(), 1.0, 3.5),), [1, 1, 1, 0, 0]),
-        ((Within(Last(), -math.inf, 2.5),), [0, 1, 0, 0, 0]),
+        ((Within(Overall.LENGTH, 1.0, 3.5),), [1, 1, 1, 0, 0]),
+        ((Within(Overall.LAST, -math.inf, 2.5),), [0, 1, 0, 0, 0]),
         ((WholeOutput(("False", "False", None)),), [1, 0, 0, 0, 0]),
         ((WholeOutput(("True", 1.5, None)),), [0, 1, 0, 0, 0]),
         ((WholeOutput(()),), [0, 0, 0, 1, 0]),
-        ((AnyOf((WholeOutput(()), Within(Length(), 1.0, 1.5))),), [0, 0, 1, 1, 0]),
+        ((AnyOf((WholeOutput(()), Within(Overall.LENGTH, 1.0, 1.5))),), [0, 0, 1, 1, 0]),
         ((AnyOf(()),), [0] * 5),
         ((WholeOutput(("False",) * 9),), [0] * 5),
-        ((Within(Count("True"), 1.0, math.inf), Within(Last(), 3.0, math.inf)), [0, 0, 0, 0, 1]),
+        ((Within(Count("True"), 1.0, math.inf), Within(Overall.LAST, 3.0, math.inf)), [0, 0, 0, 0, 1]),
     ]
     for event, wanted in cases:
         assert holds(event, outputs).tolist() == [bool(x) for x in wanted], event
@@ -105,14 +101,14 @@ def test_events_hold_where_they_should() -> None:
     [
         ((Within(Entry(2), -math.inf, 1.0),), "output[2] < 1"),
         ((Within(Entry(2), 0.5, math.inf),), "output[2] >= 0.5"),
-        ((Within(Average(), 0.5, 2.0),), "0.5 <= average < 2"),
-        ((Within(Length(), 3.0, float(np.nextafter(3, 9))),), "length = 3"),
-        ((Within(Length(), 3.0, float(np.nextafter(5, 9))),), "3 <= length <= 5"),
-        ((Within(Last(), float(np.nextafter(0, 9)), 2.5),), "0 < last number < 2.5"),
+        ((Within(Overall.AVERAGE, 0.5, 2.0),), "0.5 <= average < 2"),
+        ((Within(Overall.LENGTH, 3.0, float(np.nextafter(3, 9))),), "length = 3"),
+        ((Within(Overall.LENGTH, 3.0, float(np.nextafter(5, 9))),), "3 <= length <= 5"),
+        ((Within(Overall.LAST, float(np.nextafter(0, 9)), 2.5),), "0 < last number < 2.5"),
         ((WholeOutput(("True", None, 3.0)),), "output = [True, a number, 3]"),
         ((AnyOf((WholeOutput(()), WholeOutput(("True",)))),), "one of: output = [], output = [True]"),
         (
-            (Within(Count("'top'"), 1.0, math.inf), Within(Least(), -math.inf, 0.0)),
+            (Within(Count("'top'"), 1.0, math.inf), Within(Overall.LEAST, -math.inf, 0.0)),
             "count of 'top' >= 1 and least number < 0",
         ),
     ],
