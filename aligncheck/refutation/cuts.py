@@ -1,23 +1,36 @@
-"""Where to cut the released numbers of an event: where their densities on D and D' differ most."""
+"""Where to cut the released numbers of an event: where their densities on D and D' differ most.
+
+For a search: one execution gives what would take many probabilities. Nothing here certifies.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cmp_to_key
 from itertools import pairwise
+from typing import Any
+
+from flint import ctx, fmpq
 
 from aligncheck.effort import OutOfTime
 from aligncheck.language.internal import InternalError
+from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning.exact import Number, Undecided, Undefined, add, compare, decimal, multiply
-from aligncheck.meaning.interpreter import Inputs
+from aligncheck.meaning.interpreter import Input, Inputs
 from aligncheck.meaning.scenario import Scenario
+from aligncheck.refutation import irrationals
+from aligncheck.refutation.elimination import Tangled, scaled
 from aligncheck.refutation.enclosure import NotComputable
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly
+from aligncheck.refutation.execution import Execution, SymbolicPath
+from aligncheck.refutation.integration import Density, Integration
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import Candidate, Scored, score, unit_of
-from aligncheck.refutation.profiles import Profile, profiles
+from aligncheck.refutation.symbolic import Affine, Shaped
 from aligncheck.refutation.trial_outputs import free_numbers, numbers_seen
 
 _POINTS = 10
@@ -28,6 +41,78 @@ _FAR = (8, 64)
 _LOOKS, _SEEN = 30, 5
 """So many runs are looked at for numbers of which nothing else is known; so many of these are followed."""
 _WORTH = 1e-4
+
+_BITS = 64
+
+
+# --- how the released numbers are distributed -------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Profile:
+    """One field of one record: where its density has kinks (`points`), values that it takes with positive
+    probability (`atoms`), the step of lattice noise, and whether `log_density` knows all of it.
+    """
+
+    points: list[Number] = field(default_factory=list)
+    atoms: list[Number] = field(default_factory=list)
+    lattice: Number | None = None
+    known: bool = True
+    parts: list[tuple[Any, Density, Any]] = field(default_factory=list)
+
+    def log_density(self, x: Fraction) -> float:
+        """ln of the density at x, together with the discrete parts of the shape; -inf where it is 0."""
+        with ctx.workprec(_BITS):
+            total: Any = 0
+            for calculus, density, weight in self.parts:
+                y = (fmpq(x.numerator, x.denominator) - density.constant) * fmpq(density.by)
+                piece = density.function.pieces[bisect_right(density.function.cuts, y)]
+                if piece is not None:
+                    height = calculus.at(piece.terms, y - piece.anchor)
+                    total = total + weight * height * irrationals.to_ball(abs(fmpq(density.by)))
+            return float(total.log().mid()) if total > 0 else -math.inf
+
+
+def profiles(
+    mechanism: Mechanism, inputs: Mapping[str, Input], shape: CompleteOutput, check: Callable[[], None]
+) -> dict[tuple[int, str], Profile]:
+    """The profile of every number that the shape leaves free. Raises `NotComputable`, `OutOfTime`."""
+    found: dict[tuple[int, str], Profile] = {}
+    named = [{name for name, _ in record.fields} for record in shape.records]
+    with ctx.workprec(_BITS):
+        integration = Integration(check)
+        for way in Execution(mechanism, inputs, shape, check, collect=True).ways():
+            for place, record in enumerate(way.released[: len(named)]):
+                for name, value in record.fields:
+                    if name not in named[place] and not isinstance(value, bool):
+                        profile = found.setdefault((place, name), Profile())
+                        _add(profile, integration, way, value)
+    return found
+
+
+def _add(profile: Profile, integration: Integration, way: SymbolicPath, value: Any) -> None:
+    if isinstance(value, Shaped):
+        profile.known = False
+        return
+    if not isinstance(value, Affine):
+        profile.atoms.append(irrationals.to_exact(value))
+        return
+    lattice = all(way.noises[variable].lattice for variable in value.coefficients)
+    if lattice:
+        by = scaled(value.coefficients, lambda _: True)[1]
+        profile.lattice = irrationals.to_exact(1 / abs(fmpq(by)))
+    try:
+        density = integration.density_in(way, value)
+    except (Tangled, NotComputable):
+        profile.points.append(irrationals.to_exact(value.constant))
+        profile.known = False
+        return
+    if density is not None:
+        profile.points += [irrationals.to_exact(density.at(cut)) for cut in density.function.cuts]
+        profile.parts.append((integration.calculus, density, integration.weight(way)))
+
+
+# --- where to cut -----------------------------------------------------------------------------------------
 
 
 def with_cuts(meter: Meter, best: Scored, *, atoms_only: bool = False) -> Scored:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import comb
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
@@ -86,11 +87,11 @@ class Calculus:
         self._balls: list[Any] = [arb(0)]
         self._signs: list[int] = [0]
         self._known: dict[str, int] = {"0": 0}
-        self._sums: dict[tuple[int, int], int] = {}
-        self._products: dict[tuple[int, str], int] = {}
-        self._units: dict[frozenset[int], tuple[Real, dict[int, int]] | None] = {}
-        self._multiples: dict[tuple[str, int], int] = {}
-        self._primitives: dict[tuple[int, int, bool], list[tuple[int, Coefficient]]] = {}
+        self.plus = cache(self._plus)
+        self.times = cache(self._times)
+        self.primitive = cache(self._primitive)
+        self._unit = cache(self._found_unit)
+        self._multiple = cache(lambda step, times: self.rate(step * times))
 
     # --- rates and coefficients ---------------------------------------------------------------------------
 
@@ -117,27 +118,17 @@ class Calculus:
         """How many rates are known."""
         return len(self._values)
 
-    def plus(self, one: int, other: int) -> int:
+    def _plus(self, one: int, other: int) -> int:
         """The sum of two rates."""
-        if one == 0:
-            return other
-        if other == 0:
-            return one
-        key = (one, other)
-        found = self._sums.get(key)
-        if found is None:
-            found = self._sums[key] = self.rate(self._values[one] + self._values[other])
-        return found
+        if one == 0 or other == 0:
+            return one or other
+        return self.rate(self._values[one] + self._values[other])
 
-    def times(self, rate: int, factor: Real) -> int:
-        """A rate times a number."""
+    def _times(self, rate: int, factor: Real) -> int:
+        """A rate times a rational number."""
         if rate == 0 or factor == 1:
             return rate
-        key = (rate, str(factor))
-        found = self._products.get(key)
-        if found is None:
-            found = self._products[key] = self.rate(self._values[rate] * factor)
-        return found
+        return self.rate(self._values[rate] * factor)
 
     def sign(self, rate: int) -> int:
         """The sign of a rate."""
@@ -191,14 +182,9 @@ class Calculus:
                 product[key] = product[key] + value if key in product else value
         return product
 
-    def primitive(self, rate: int, power: int, continuous: bool) -> list[tuple[int, Coefficient]]:
+    def _primitive(self, rate: int, power: int, continuous: bool) -> list[tuple[int, Coefficient]]:
         """F with F' = y**power * exp(rate*y) (or F(y+1) - F(y) = that), as (power, factor) of exp(rate*y)."""
-        key = (rate, power, continuous)
-        found = self._primitives.get(key)
-        if found is None:
-            make = self._antiderivative if continuous else self._antidifference
-            found = self._primitives[key] = make(rate, power)
-        return found
+        return (self._antiderivative if continuous else self._antidifference)(rate, power)
 
     def _antiderivative(self, rate: int, power: int) -> list[tuple[int, Coefficient]]:
         if rate == 0:
@@ -317,13 +303,8 @@ class Calculus:
             if not factor.is_zero()
         }
 
-    def _unit(self, rates: frozenset[int]) -> tuple[Real, dict[int, int]] | None:
-        """The greatest rate of which all are multiples, and the multiples; None where these are large."""
-        if rates not in self._units:
-            self._units[rates] = self._found_unit(rates)
-        return self._units[rates]
-
     def _found_unit(self, rates: frozenset[int]) -> tuple[Real, dict[int, int]] | None:
+        """The greatest rate of which all are multiples, and the multiples; None where these are large."""
         values = {rate: self._values[rate] for rate in rates}
         if any(isinstance(value, Surd) for value in values.values()):
             return None
@@ -332,13 +313,6 @@ class Calculus:
             return None
         degree = {rate: int((value / step).p) for rate, value in values.items()}
         return (step, degree) if max(map(abs, degree.values())) <= 60 else None
-
-    def _multiple(self, step: Real, times: int) -> int:
-        key = (str(step), times)
-        found = self._multiples.get(key)
-        if found is None:
-            found = self._multiples[key] = self.rate(step * times)
-        return found
 
     def total(self, function: Piecewise) -> Coefficient:
         """The integral (sum) over everything. Raises `Diverges`."""

@@ -16,11 +16,11 @@ from small_specs import mechanism
 from aligncheck.meaning.interpreter import Input
 from aligncheck.refutation import integration
 from aligncheck.refutation.cells import Cells
+from aligncheck.refutation.cuts import profiles
 from aligncheck.refutation.events import Between, CompleteOutput, RecordPattern
 from aligncheck.refutation.execution import Execution
-from aligncheck.refutation.formula import closed_form
 from aligncheck.refutation.piecewise import Calculus, indicator
-from aligncheck.refutation.profiles import profiles
+from aligncheck.refutation.ratio import closed_form
 
 Form = dict[int, int]
 

@@ -29,10 +29,10 @@ from aligncheck.refutation.events import (
     describe,
 )
 from aligncheck.refutation.execution import Execution
-from aligncheck.refutation.formula import closed_form
 from aligncheck.refutation.integration import Integration
 from aligncheck.refutation.measure import logarithm
 from aligncheck.refutation.probability import probability, shapes, tail
+from aligncheck.refutation.ratio import closed_form
 
 F = Fraction
 ABOVE = Between(F(1), None)

@@ -27,8 +27,8 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.unparse import unparse
 from aligncheck.meaning.interpreter import STEP_LIMIT, Invoked, Machine
 from aligncheck.meaning.replay import side_by_side
-from aligncheck.refutation.formula import closed_form
 from aligncheck.refutation.probability import shapes
+from aligncheck.refutation.ratio import closed_form
 from aligncheck.report.sidebyside import RunsTable, rows_of
 from aligncheck.runtime import FloatingNoise
 
