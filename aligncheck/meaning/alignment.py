@@ -64,6 +64,7 @@ from aligncheck.meaning.scenario import (
     check_scenario,
     execute,
     impossible_noise,
+    machine_on_d,
     numbers_of,
 )
 
@@ -89,15 +90,7 @@ def run_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tupl
 
 def _run_of_legal(mechanism: nodes.Mechanism, scenario: Scenario, limit: int) -> tuple[Run, Machine]:
     """The same, of a scenario that was checked."""
-    given = numbers_of(scenario.noise)
-    machine = Machine(
-        mechanism,
-        {**dict(scenario.parameters), **dict(scenario.data)},
-        lambda site: given.get(site.key, ZERO),
-        limit,
-        call_source=call_source(scenario.calls, limit),
-        functions=scenario.applied(mechanism),
-    )
+    machine = machine_on_d(mechanism, scenario, limit, call_source(scenario.calls, limit))
     run = machine.run()
     if impossible := impossible_noise(run):
         raise ScenarioError(impossible)
@@ -260,8 +253,7 @@ class Alignment:
     ) -> None:
         self._mechanism = mechanism
         self._machine_d = machine_d
-        self._inputs: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data)}
-        self._inputs_prime: dict[str, Input] = {**dict(scenario.parameters), **dict(scenario.data_prime)}
+        self._inputs, self._inputs_prime = scenario.on_d, scenario.on_d_prime
         self._parameters = frozenset(name for name, _ in scenario.parameters)
         self._given = numbers_of(scenario.noise)
         self._limit = limit

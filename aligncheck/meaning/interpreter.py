@@ -77,15 +77,14 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """One draw: its value and the values of its family's arguments.
+class DrawSite:
+    """A draw that is about to happen, and its family's arguments: what a noise source is asked.
 
     `environment` holds the program variables as they were at the draw; shifts are evaluated in it.
     """
 
     name: str
     index: int | None
-    value: Number
     family: Family
     args: tuple[Number, ...]
     span: Span
@@ -96,6 +95,13 @@ class Draw:
     def key(self) -> NoiseKey:
         """The name and the index."""
         return self.name, self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Draw(DrawSite):
+    """A draw that was made."""
+
+    value: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -656,23 +662,6 @@ def _released(expr: nodes.OutField, scope: RunScope) -> Value:
 # --- one run ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class DrawSite:
-    """A draw that is about to happen: what a noise source is asked."""
-
-    name: str
-    index: int | None
-    family: Family
-    args: tuple[Number, ...]
-    span: Span
-    environment: Mapping[str, State] = field(compare=False, repr=False)
-
-    @property
-    def key(self) -> NoiseKey:
-        """The name and the index."""
-        return self.name, self.index
-
-
 Noise: TypeAlias = Callable[[DrawSite], Number | Deferred]
 
 ByDensity: TypeAlias = nodes.Choose | nodes.Logistic
@@ -745,14 +734,6 @@ def _repeated(spent: Number, chance: Number, most: Number | None = None) -> Numb
     return exact.add(twice, exact.divide(two, exact.multiply(s, exact.add(two, s))))
 
 
-@dataclass(frozen=True, slots=True)
-class _Drawing:
-    """A draw that was made; its value may still be deferred."""
-
-    site: DrawSite
-    loop: Loop
-
-
 class Machine:
     """A run in progress: `scope` is its state, which a noise source and `at_round` may look at.
 
@@ -786,7 +767,7 @@ class Machine:
         self._at_round = at_round
         self._densities, self._goes_on = densities, goes_on
         self._rounds: list[Round] = []
-        self._steps: list[Step | _Drawing] = []
+        self._steps: list[Step | DrawSite] = []
         self._loop: list[tuple[str, Value]] = []
 
     def run(self) -> Run:
@@ -819,7 +800,7 @@ class Machine:
         """The steps with all noise worked out; a draw that has no value ends the run where it is made."""
         steps: list[Step] = []
         for step in self._steps:
-            if isinstance(step, _Drawing):
+            if isinstance(step, DrawSite):
                 try:
                     steps.append(self._draw(step))
                 except Stopped as stopped:
@@ -828,14 +809,11 @@ class Machine:
                 steps.append(step)
         return steps, None
 
-    def _draw(self, made: _Drawing) -> Draw:
-        site = made.site
+    def _draw(self, site: DrawSite) -> Draw:
         value = self.scope.drawn(site.key)
         if value is None:
             raise InternalError("a draw that was made has a value")
-        return Draw(
-            *site.key, value, site.family, site.args, site.span, made.loop, environment=site.environment
-        )
+        return Draw(*site.key, site.family, site.args, site.span, site.loop, site.environment, value)
 
     def _forget(self) -> None:
         self.scope.leaves.clear()
@@ -1036,10 +1014,11 @@ class Machine:
         if (bad := _bad_scale(statement.family, args)) is not None:
             raise Stopped(Fault(Condition.SCALES, statement.span, bad))
         environment = MappingProxyType(dict(self.scope.variables))
-        site = DrawSite(statement.name, index, statement.family, args, statement.span, environment)
+        loop = tuple(self._loop)
+        site = DrawSite(statement.name, index, statement.family, args, statement.span, loop, environment)
         self.origins_at[key] = MappingProxyType(dict(self.scope.origins))
         self.scope.draws[key] = self._noise_source(site)
-        self._steps.append(_Drawing(site, tuple(self._loop)))
+        self._steps.append(site)
 
 
 def variable_text(key: NoiseKey) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TypeAlias
 
 from aligncheck.language.adjacencies import Shared
 from aligncheck.language.syntax import nodes
@@ -74,6 +75,16 @@ class Scenario:
     calls: tuple[tuple[CallKey, CallNoise], ...] = ()
     functions: tuple[tuple[str, tuple[Value, ...], Value], ...] = ()
 
+    @property
+    def on_d(self) -> dict[str, Input]:
+        """All inputs on D."""
+        return {**dict(self.parameters), **dict(self.data)}
+
+    @property
+    def on_d_prime(self) -> dict[str, Input]:
+        """All inputs on D'."""
+        return {**dict(self.parameters), **dict(self.data_prime)}
+
     def all_noise(self) -> Iterator[tuple[str, Value]]:
         """The noise on D, that of callees included, by names such as `xi[0]`, `found.eta` and, in the second
         execution of a call, `found(2).eta`.
@@ -102,7 +113,59 @@ class ScenarioError(Exception):
         super().__init__("; ".join(self.reasons))
 
 
-# --- what a called mechanism does -------------------------------------------------------------------------
+# --- single answers ---------------------------------------------------------------------------------------
+
+Place: TypeAlias = tuple[str, int | None]
+"""Where an answer is: its name and its index, None for one that is in no list."""
+
+
+def entries(value: Input) -> list[tuple[int | None, Value]]:
+    """The entries of a list with their indices; one value as the only one."""
+    return list(enumerate(value)) if isinstance(value, tuple) else [(None, value)]
+
+
+def answer(inputs: Inputs, place: Place) -> Value:
+    """The answer at a place."""
+    value = dict(inputs)[place[0]]
+    return value[place[1] or 0] if isinstance(value, tuple) else value
+
+
+def with_answer(inputs: Inputs, place: Place, value: Value) -> Inputs:
+    """The database with another answer at a place."""
+    at = place[1] or 0
+
+    def changed(held: Input) -> Input:
+        return (*held[:at], value, *held[at + 1 :]) if isinstance(held, tuple) else value
+
+    return tuple((name, changed(held) if name == place[0] else held) for name, held in inputs)
+
+
+def with_answers(scenario: Scenario, place: Place, on_d: Value, on_d_prime: Value) -> Scenario:
+    """The pair with other answers at a place."""
+    data = with_answer(scenario.data, place, on_d)
+    return replace(scenario, data=data, data_prime=with_answer(scenario.data_prime, place, on_d_prime))
+
+
+def numbers_at(scenario: Scenario, place: Place) -> tuple[Fraction, Fraction] | None:
+    """The answers at a place on D and on D'; None where they are no rational numbers."""
+    left, right = answer(scenario.data, place), answer(scenario.data_prime, place)
+    return (left, right) if isinstance(left, Fraction) and isinstance(right, Fraction) else None
+
+
+# --- runs -------------------------------------------------------------------------------------------------
+
+
+def machine_on_d(mechanism: nodes.Mechanism, scenario: Scenario, limit: int, calls: CallSource) -> Machine:
+    """What runs a mechanism on D with the noise of a scenario; `calls` says what callees release."""
+    given = numbers_of(scenario.noise)
+    return Machine(
+        mechanism,
+        scenario.on_d,
+        lambda site: given.get(site.key, ZERO),
+        limit,
+        call_source=calls,
+        functions=scenario.applied(mechanism),
+    )
 
 
 def call_source(calls: Iterable[tuple[CallKey, CallNoise]], limit: int = STEP_LIMIT) -> CallSource:
@@ -277,18 +340,14 @@ def broken_where(
     """Why a `where` clause does not hold: one that mentions `i` must, for every entry of its list."""
     if where is None:
         return
-    entries = inputs[name]
+    value = inputs[name]
     indices: Iterable[int | None] = (None,)
-    if isinstance(entries, tuple) and "i" not in parameters and "i" in names_in(where):
-        indices = range(len(entries))
+    if isinstance(value, tuple) and "i" not in parameters and "i" in names_in(where):
+        indices = range(len(value))
     for index in indices:
         if not truth_of(where, RunScope({**inputs, **_entry_index(parameters, index)})):
             yield f"the `where` clause of `{name}` does not hold"
             return
-
-
-def _entries(value: Input) -> list[tuple[int | None, Value]]:
-    return list(enumerate(value)) if isinstance(value, tuple) else [(None, value)]
 
 
 def _not_in_domain(
@@ -299,7 +358,7 @@ def _not_in_domain(
             yield f"the `where` clause of `{name}` does not hold on {which}"
         if declared.lattice is None and declared.range is None:
             continue
-        for index, value in _entries(inputs[name]):
+        for index, value in entries(inputs[name]):
             if isinstance(value, bool):
                 continue
             scope = RunScope({**parameters, **_entry_index(parameters, index)})
@@ -389,7 +448,7 @@ def _moves(
     declared: nodes.Queries, on_d: Mapping[str, Input], on_d_prime: Mapping[str, Input]
 ) -> Iterator[_Move]:
     for name in declared.names:
-        for (index, before), (_, after) in zip(_entries(on_d[name]), _entries(on_d_prime[name]), strict=True):
+        for (index, before), (_, after) in zip(entries(on_d[name]), entries(on_d_prime[name]), strict=True):
             if isinstance(before, bool) or isinstance(after, bool):
                 yield _Move(name, index, Fraction(int(bool(after)) - int(bool(before))))
             else:

@@ -75,12 +75,9 @@ def _delta(claim: Granted) -> Number | None:
 
 def _both(mechanism: Mechanism, candidate: Candidate, precision: int, effort: Effort) -> tuple[Ball, Ball]:
     """The probabilities on D and on D'."""
-    scenario, parameters = candidate.scenario, dict(candidate.scenario.parameters)
     left, right = (
-        probability(
-            mechanism, {**parameters, **dict(data)}, candidate.event, precision=precision, effort=effort
-        )
-        for data in (scenario.data, scenario.data_prime)
+        probability(mechanism, inputs, candidate.event, precision=precision, effort=effort)
+        for inputs in (candidate.scenario.on_d, candidate.scenario.on_d_prime)
     )
     return left, right
 

@@ -19,7 +19,7 @@ class _Released(RunScope):
     """A scope in which `out` has known tags."""
 
     def __init__(self, scenario: Scenario, records: tuple[EmittedRecord, ...]) -> None:
-        super().__init__({**dict(scenario.parameters), **dict(scenario.data)})
+        super().__init__(scenario.on_d)
         self._records = records
 
     def output(self, node: nodes.Node) -> tuple[EmittedRecord, ...]:

@@ -55,20 +55,20 @@ def _without_bound(mechanism: Mechanism, violation: Violation, effort: Effort) -
     P(number > x) falls as x**power * exp(-rate*x) on either database. If it falls faster on D', the ratio
     grows beyond every bound with x; if D' has no tail, it is infinite from some x on.
     """
-    parameters = dict(violation.scenario.parameters)
+    scenario = violation.scenario
     for event, place, name in _numbers(mechanism, violation.event):
         for below in (False, True):
             try:
                 tails = [
-                    tail(mechanism, parameters | dict(data), event, place, name, below=below, effort=effort)
-                    for data in (violation.scenario.data, violation.scenario.data_prime)
+                    tail(mechanism, inputs, event, place, name, below=below, effort=effort)
+                    for inputs in (scenario.on_d, scenario.on_d_prime)
                 ]
                 order = _heavier(tails[0], tails[1])
             except (NotComputable, OutOfTime, Undecided, Undefined):
                 continue
             if order:
-                scenario = violation.scenario if order > 0 else swapped(violation.scenario)
-                family = list(_farther(mechanism, scenario, event, (place, name, below), effort))
+                heavier = scenario if order > 0 else swapped(scenario)
+                family = list(_farther(mechanism, heavier, event, (place, name, below), effort))
                 if family:
                     return _worst(family)
     return None

@@ -12,15 +12,22 @@ from fractions import Fraction
 from itertools import chain, islice, product
 from typing import TypeAlias
 
-from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.nodes import Adjacency, Mechanism, Sort
+from aligncheck.language.syntax.nodes import Mechanism, Sort
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
 from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
 from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, evaluate, number_of
-from aligncheck.meaning.scenario import Scenario, broken_where, check_scenario
+from aligncheck.meaning.scenario import (
+    Place,
+    Scenario,
+    answer,
+    broken_where,
+    check_scenario,
+    entries,
+    with_answer,
+)
 
 MOST_CHOICES = 24
 """So many choices of the parameters are offered for one length."""
@@ -48,15 +55,19 @@ _TRUTHS = (True, False)
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """One private answer: its name, its index (None for a single answer), and its declaration."""
+    """One private answer: where it is, and its declaration."""
 
-    name: str
-    index: int | None
+    place: Place
     group: nodes.Queries
+
+    @property
+    def index(self) -> int | None:
+        """Its index; None for a single answer."""
+        return self.place[1]
 
 
 PublicInput: TypeAlias = nodes.Parameter | nodes.PublicVector
-Moves: TypeAlias = Mapping[tuple[str, int | None], Fraction]
+Moves: TypeAlias = Mapping[Place, Fraction]
 """How far answers move from D to D'; those not named stay."""
 
 
@@ -270,61 +281,18 @@ def spots_of(mechanism: Mechanism, data: Inputs) -> list[Spot]:
     for item in mechanism.inputs:
         if isinstance(item, nodes.Queries):
             for name in item.names:
-                values = held[name]
-                if isinstance(values, tuple):
-                    found += [Spot(name, index, item) for index in range(len(values))]
-                else:
-                    found.append(Spot(name, None, item))
+                found += [Spot((name, index), item) for index, _ in entries(held[name])]
     return found
-
-
-def answer(inputs: Inputs, spot: Spot) -> Value:
-    """The answer at a spot."""
-    value = dict(inputs)[spot.name]
-    if isinstance(value, tuple):
-        if spot.index is None:
-            raise InternalError("an entry without its index")
-        return value[spot.index]
-    return value
-
-
-def with_answer(inputs: Inputs, spot: Spot, value: Value) -> Inputs:
-    """The database with another answer at a spot."""
-
-    def changed(held: Input) -> Input:
-        if isinstance(held, tuple):
-            if spot.index is None:
-                raise InternalError("an entry without its index")
-            return (*held[: spot.index], value, *held[spot.index + 1 :])
-        return value
-
-    return tuple((name, changed(held) if name == spot.name else held) for name, held in inputs)
-
-
-def with_answers(scenario: Scenario, spot: Spot, on_d: Value, on_d_prime: Value) -> Scenario:
-    """The pair with other answers at a spot."""
-    data = with_answer(scenario.data, spot, on_d)
-    return replace(scenario, data=data, data_prime=with_answer(scenario.data_prime, spot, on_d_prime))
-
-
-def numbers_at(scenario: Scenario, spot: Spot) -> tuple[Fraction, Fraction] | None:
-    """The answers at a spot on D and on D'; None where they are no rational numbers."""
-    left, right = answer(scenario.data, spot), answer(scenario.data_prime, spot)
-    return (left, right) if isinstance(left, Fraction) and isinstance(right, Fraction) else None
 
 
 def moved(scenario: Scenario, moves: Moves) -> Scenario:
     """The pair with D' made anew from D."""
     data_prime = scenario.data
-    for name, index in moves:
-        spot = Spot(name, index, _NO_GROUP)
-        value = answer(scenario.data, spot)
+    for place, move in moves.items():
+        value = answer(scenario.data, place)
         if not isinstance(value, bool):
-            data_prime = with_answer(data_prime, spot, exact.add(value, moves[name, index]))
+            data_prime = with_answer(data_prime, place, exact.add(value, move))
     return replace(scenario, data_prime=data_prime)
-
-
-_NO_GROUP = nodes.Queries((), True, Sort.REAL, Adjacency.ALL, None)
 
 
 def swapped(scenario: Scenario) -> Scenario:
@@ -401,7 +369,7 @@ def far_databases(mechanism: Mechanism, start: Scenario) -> Iterator[Scenario]:
     for number in constants_of(mechanism)[:_CONSTANTS]:
         data = start.data
         for spot in spots_of(mechanism, data) if abs(number) > _FAR else ():
-            data = with_answer(data, spot, number)
+            data = with_answer(data, spot.place, number)
         there = Scenario(start.parameters, data, data)
         if data != start.data and legal(mechanism, there):
             yield there
@@ -419,7 +387,8 @@ def _shaped(mechanism: Mechanism, length: int, parameters: Inputs, base: Inputs)
             level = shape[
                 0 if halves and place < (length + 1) // 2 else (1 if halves else place % len(shape))
             ]
-            data = with_answer(data, spot, _within(spot, parameters, answer(base, spot), level))
+            here = answer(base, spot.place)
+            data = with_answer(data, spot.place, _within(spot, parameters, here, level))
         scenario = Scenario(parameters, data, data)
         if legal(mechanism, scenario):
             found.setdefault(data, scenario)
@@ -455,7 +424,7 @@ def neighbours(mechanism: Mechanism, scenario: Scenario, share: Fraction = Fract
     rows = _signs(len(spots), max(len(spot.group.adjacency.ways) for spot in spots))
     for signs in chain(rows, _at_one_index(spots)):
         moves = {
-            (spot.name, spot.index): sign * step * share
+            spot.place: sign * step * share
             for spot, step, sign in zip(spots, steps, signs, strict=True)
             if sign and step
         }

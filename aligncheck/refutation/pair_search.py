@@ -15,19 +15,15 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Adjacency
 from aligncheck.meaning.exact import add
 from aligncheck.meaning.interpreter import Input, Inputs
-from aligncheck.meaning.scenario import Scenario
+from aligncheck.meaning.scenario import Place, Scenario, answer, numbers_at, with_answer, with_answers
 from aligncheck.refutation.databases import (
     Spot,
-    answer,
     grain,
     legal,
     moved,
-    numbers_at,
     spots_of,
     step_at,
     swapped,
-    with_answer,
-    with_answers,
 )
 from aligncheck.refutation.events import Between, CompleteOutput, Constraint, Event, Exactly, RecordPattern
 from aligncheck.refutation.measure import Meter
@@ -110,14 +106,14 @@ def _effects(
     for spot in spots_of(meter.mechanism, scenario.data):
         step = step_at(spot, scenario.parameters)
         for move in (step, -step) if step else ():
-            pair = moved(scenario, {(spot.name, spot.index): move})
+            pair = moved(scenario, {spot.place: move})
             if not legal(meter.mechanism, pair):
                 continue
             after = meter.log_probability(pair.parameters, pair.data_prime, event)
             if after is None:
                 continue
             yield (spot, move), base - after
-            back = moved(scenario, {(spot.name, spot.index): -move})
+            back = moved(scenario, {spot.place: -move})
             if after != base and legal(meter.mechanism, back):
                 # Mostly the way back has the opposite effect; where it has not, the climb will tell.
                 yield (spot, -move), after - base
@@ -126,17 +122,17 @@ def _effects(
 
 def _joint_moves(
     mechanism: nodes.Mechanism, scenario: Scenario, effects: dict[tuple[Spot, Fraction], float]
-) -> list[dict[tuple[str, int | None], Fraction]]:
+) -> list[dict[Place, Fraction]]:
     """Moves of several answers at once that each adjacency allows: those that make the event rarer, and those
     that make it likelier.
     """
     groups = list(dict.fromkeys(spot.group for spot, _ in effects))
-    rows: list[dict[tuple[str, int | None], Fraction]] = []
+    rows: list[dict[Place, Fraction]] = []
     for sign in (1, -1):
-        row: dict[tuple[str, int | None], Fraction] = {}
+        row: dict[Place, Fraction] = {}
         for group in groups:
             own = {key: sign * effect for key, effect in effects.items() if key[0].group == group}
-            row |= {(spot.name, spot.index): move for spot, move in _chosen(group.adjacency, own)}
+            row |= {spot.place: move for spot, move in _chosen(group.adjacency, own)}
         if any(group.same_index or group.same_direction for group in groups):
             row = _in_turn(mechanism, scenario, {key: sign * effect for key, effect in effects.items()})
         if row and row not in rows:
@@ -146,13 +142,13 @@ def _joint_moves(
 
 def _in_turn(
     mechanism: nodes.Mechanism, scenario: Scenario, effects: dict[tuple[Spot, Fraction], float]
-) -> dict[tuple[str, int | None], Fraction]:
+) -> dict[Place, Fraction]:
     """Where lines move together: one move after the other, the most worth first, as long as that is legal."""
-    row: dict[tuple[str, int | None], Fraction] = {}
+    row: dict[Place, Fraction] = {}
     for spot, move in sorted(effects, key=effects.__getitem__, reverse=True):
-        more = {**row, (spot.name, spot.index): move}
+        more = {**row, spot.place: move}
         worth = effects[spot, move] > 0 or not row
-        if worth and (spot.name, spot.index) not in row and legal(mechanism, moved(scenario, more)):
+        if worth and spot.place not in row and legal(mechanism, moved(scenario, more)):
             row = more
     return row
 
@@ -188,10 +184,10 @@ _SPREADS = (8, 64)
 def apart(mechanism: nodes.Mechanism, scenario: Scenario, factor: int) -> Scenario:
     """The pair with every answer further by `factor` times its own move, on D and D' alike."""
     for spot in spots_of(mechanism, scenario.data):
-        if numbers := numbers_at(scenario, spot):
+        if numbers := numbers_at(scenario, spot.place):
             left, right = numbers
             by = factor * (right - left)
-            scenario = with_answers(scenario, spot, left + by, right + by)
+            scenario = with_answers(scenario, spot.place, left + by, right + by)
     return scenario
 
 
@@ -315,7 +311,7 @@ def _coordinates(candidate: Candidate, mechanism: nodes.Mechanism) -> list[_Coor
     scenario = candidate.scenario
     unit = unit_of(mechanism, scenario)
     found = [
-        _Coordinate((spot.name, spot.index), step, _pushing_answer(spot))
+        _Coordinate(spot.place, step, _pushing_answer(spot))
         for spot in spots_of(mechanism, scenario.data)
         if not spot.group.adjacency.free and (step := _on_grain(unit, grain(spot, scenario.parameters)))
     ]
@@ -334,12 +330,12 @@ def _on_grain(unit: Fraction, step: Fraction | None) -> Fraction:
 
 def _pushing_answer(spot: Spot) -> Callable[[Candidate, Fraction], Candidate | None]:
     def push(candidate: Candidate, by: Fraction) -> Candidate | None:
-        numbers = numbers_at(candidate.scenario, spot)
+        numbers = numbers_at(candidate.scenario, spot.place)
         if numbers is None:
             return None
         return replace(
             candidate,
-            scenario=with_answers(candidate.scenario, spot, *(number + by for number in numbers)),
+            scenario=with_answers(candidate.scenario, spot.place, *(number + by for number in numbers)),
         )
 
     return push
@@ -371,10 +367,10 @@ def _other_kinds(mechanism: nodes.Mechanism, candidate: Candidate) -> Iterator[C
     """
     scenario = candidate.scenario
     for spot in spots_of(mechanism, scenario.data):
-        step, left = step_at(spot, scenario.parameters), answer(scenario.data, spot)
+        step, left = step_at(spot, scenario.parameters), answer(scenario.data, spot.place)
         for move in (step, -step, Fraction(0), step / 2):
-            if isinstance(left, Fraction) and left + move != answer(scenario.data_prime, spot):
-                prime = with_answer(scenario.data_prime, spot, left + move)
+            if isinstance(left, Fraction) and left + move != answer(scenario.data_prime, spot.place):
+                prime = with_answer(scenario.data_prime, spot.place, left + move)
                 yield replace(candidate, scenario=replace(scenario, data_prime=prime))
     if isinstance(candidate.event, CompleteOutput):
         for place, record in enumerate(candidate.event.records):
@@ -416,13 +412,13 @@ _HALVINGS = 6
 def _closer(meter: Meter, best: Scored, spot: Spot, least: float) -> Scored | None:
     """The candidate with one answer nearer to 0, if it is hardly weaker."""
     scenario = best.candidate.scenario
-    numbers = numbers_at(scenario, spot)
+    numbers = numbers_at(scenario, spot.place)
     if numbers is None:
         return None
     left, move = numbers[0], numbers[1] - numbers[0]
     half = Fraction(int(left / 2))
     for value, by in ((Fraction(0), Fraction(0)), (left, Fraction(0)), (Fraction(0), move), (half, move)):
-        other = with_answers(scenario, spot, value, value + by)
+        other = with_answers(scenario, spot.place, value, value + by)
         if (abs(value), abs(by)) >= (abs(left), abs(move)) or not legal(meter.mechanism, other):
             continue
         found = score(meter, Candidate(other, best.candidate.event))

@@ -145,7 +145,7 @@ def _certified(meter: Meter, hunt: _Hunt, effort: Effort) -> Violation | None:
     return None
 
 
-def _on_time(effort: Effort) -> AbstractContextManager[None]:
+def _on_time(effort: Effort) -> AbstractContextManager[object]:
     """Ends by an alarm what does not look at the clock in time."""
     left = effort.seconds_left()
     return nullcontext() if left == math.inf else stopped_after(max(left, 0) + _LATE)

@@ -31,10 +31,10 @@ _ROOM = Fraction(1, 64)
 
 def trace_of(mechanism: nodes.Mechanism, scenario: Scenario, event: Event, effort: Effort) -> Trace | None:
     """A run on D that ends in the event, and the run on D' with the same noise; None where none is found."""
-    inputs = {**dict(scenario.parameters), **dict(scenario.data)}
-    for noise, chosen in _points(mechanism, inputs, event, effort):
+    for noise, chosen in _points(mechanism, scenario.on_d, event, effort):
         runs = [
-            _run(mechanism, scenario, data, noise, chosen) for data in (scenario.data, scenario.data_prime)
+            _run(mechanism, scenario, inputs, noise, chosen)
+            for inputs in (scenario.on_d, scenario.on_d_prime)
         ]
         if runs[0] is not None and runs[1] is not None and ends_in(runs[0], event):
             return Trace(runs[0], runs[1])
@@ -114,7 +114,7 @@ def _number(model: Any, term: Any) -> Fraction:
 def _run(
     mechanism: nodes.Mechanism,
     scenario: Scenario,
-    data: interpreter.Inputs,
+    inputs: dict[str, interpreter.Input],
     noise: Sequence[Fraction],
     chosen: Sequence[int],
 ) -> interpreter.Run | None:
@@ -122,7 +122,6 @@ def _run(
     steps.
     """
     given = _Given(noise, chosen)
-    inputs = {**dict(scenario.parameters), **dict(data)}
     machine = interpreter.Machine(
         mechanism,
         inputs,

@@ -10,7 +10,7 @@ import pytest
 from small_specs import mechanism
 
 from aligncheck.language.syntax.nodes import Mechanism
-from aligncheck.meaning.scenario import Scenario
+from aligncheck.meaning.scenario import Scenario, answer
 from aligncheck.refutation import databases
 from aligncheck.search.failing.counterexamples import INTEGERS, groundings
 
@@ -76,7 +76,7 @@ def test_sensitivities_by_index_are_kept() -> None:
         for start in databases.starting_databases(
             spec, 2, (("b", (Fraction(1), Fraction(2))), ("eps", Fraction(1)))
         )
-        if databases.answer(start.data, databases.spots_of(spec, start.data)[0]) == 0
+        if answer(start.data, databases.spots_of(spec, start.data)[0].place) == 0
     ][:1]
     steps = [databases.step_at(spot, scenario.parameters) for spot in databases.spots_of(spec, scenario.data)]
     assert steps == [1, 2]
@@ -107,7 +107,7 @@ def test_the_patterns_of_the_dissertation() -> None:
         value == 0 for _, held in starts[0].data for value in (held if isinstance(held, tuple) else ())
     )
     moves = {
-        tuple(databases.answer(made.data_prime, spot) for spot in databases.spots_of(spec, made.data))
+        tuple(answer(made.data_prime, spot.place) for spot in databases.spots_of(spec, made.data))
         for made in databases.neighbours(spec, starts[0])
     }
     one_above, one_below = (1, 0, 0, 0, 0), (-1, 0, 0, 0, 0)
@@ -115,7 +115,7 @@ def test_the_patterns_of_the_dissertation() -> None:
     halves = (-1, -1, -1, 1, 1)
     assert {one_above, one_below, rest_below, rest_above, halves, (1,) * 5, (-1,) * 5} <= moves
     x_shape = {
-        tuple(databases.answer(start.data, spot) for spot in databases.spots_of(spec, start.data))
+        tuple(answer(start.data, spot.place) for spot in databases.spots_of(spec, start.data))
         for start in starts
     }
     assert (1, 1, 1, 0, 0) in x_shape

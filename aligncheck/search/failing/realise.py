@@ -37,7 +37,7 @@ from aligncheck.meaning.scenario import (
     Scenario,
     ScenarioError,
     execute,
-    numbers_of,
+    machine_on_d,
     possible,
     simplest,
 )
@@ -68,16 +68,8 @@ def realised(
     """
     if not mechanism.uses:
         return scenario
-    given = numbers_of(scenario.noise)
     found: dict[CallKey, CallNoise] = {}
-    Machine(
-        mechanism,
-        {**dict(scenario.parameters), **dict(scenario.data)},
-        lambda site: given.get(site.key, ZERO),
-        STEP_LIMIT,
-        call_source=_granting(wanted, found, effort, known),
-        functions=scenario.applied(mechanism),
-    ).run()
+    machine_on_d(mechanism, scenario, STEP_LIMIT, _granting(wanted, found, effort, known)).run()
     return replace(scenario, calls=tuple(found.items()))
 
 

@@ -12,16 +12,16 @@ from fractions import Fraction
 from functools import partial
 from math import ceil, floor
 from random import Random
+from typing import TypeAlias
 
 from aligncheck.language.adjacencies import Adjacency, Shared
-from aligncheck.language.internal import InternalError
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.language.syntax.walk import names_in, statements_in, together
 from aligncheck.meaning import interpreter
 from aligncheck.meaning.choices import Ground
 from aligncheck.meaning.exact import Undecided, Value
-from aligncheck.meaning.scenario import CallNoise, Scenario
+from aligncheck.meaning.scenario import CallNoise, Place, Scenario, entries, numbers_at, with_answers
 
 _VALUES = (0, 0, 1, -1, 2, -2)
 _FAR = (0, 1, -1, 3, -3, 64, -64)
@@ -155,13 +155,10 @@ def simpler_scenarios(scenario: Scenario) -> Iterator[Callable[[Scenario], Scena
         yield partial(_without, key=key)
         for size in _SIZES:
             yield partial(_smaller, key=key, size=size)
-    for place, (_, values) in enumerate(scenario.data):
-        for index, value in enumerate(values if isinstance(values, tuple) else (values,)):
-            if not isinstance(value, Fraction):
-                continue
-            yield partial(_unmoved, place=place, index=index)
-            yield partial(_from_zero, place=place, index=index)
-            yield partial(_whole, place=place, index=index)
+    for name, values in scenario.data:
+        for index, value in entries(values):
+            for change in (_unmoved, _from_zero, _whole) if isinstance(value, Fraction) else ():
+                yield partial(_changed, place=(name, index), change=change)
 
 
 def _without(scenario: Scenario, key: interpreter.NoiseKey) -> Scenario:
@@ -198,46 +195,28 @@ def _quiet(scenario: Scenario, call: interpreter.CallKey) -> Scenario:
     return replace(scenario, calls=tuple(c for c in scenario.calls if c[0] != call))
 
 
-def _unmoved(scenario: Scenario, place: int, index: int) -> Scenario:
+_Pair: TypeAlias = tuple[Fraction, Fraction]
+
+
+def _changed(scenario: Scenario, place: Place, change: Callable[[Fraction, Fraction], _Pair]) -> Scenario:
+    numbers = numbers_at(scenario, place)
+    return scenario if numbers is None else with_answers(scenario, place, *change(*numbers))
+
+
+def _unmoved(left: Fraction, right: Fraction) -> _Pair:
     """The answer on D' is that on D."""
-    left = _answer(scenario.data, place, index)
-    return replace(scenario, data_prime=_put(scenario.data_prime, place, index, left))
+    return left, left
 
 
-def _from_zero(scenario: Scenario, place: int, index: int) -> Scenario:
+def _from_zero(left: Fraction, right: Fraction) -> _Pair:
     """The answer on D is 0, and moves as far as it did."""
-    move = _answer(scenario.data_prime, place, index) - _answer(scenario.data, place, index)
-    return _moved(scenario, place, index, Fraction(0), move)
+    return Fraction(0), right - left
 
 
-def _whole(scenario: Scenario, place: int, index: int) -> Scenario:
+def _whole(left: Fraction, right: Fraction) -> _Pair:
     """The answer on D is the nearest whole number, and moves by the next one."""
-    left = _answer(scenario.data, place, index)
-    move = _answer(scenario.data_prime, place, index) - left
-    next_ = Fraction(ceil(move) if move > 0 else floor(move))
-    return _moved(scenario, place, index, Fraction(round(left)), next_)
-
-
-def _moved(scenario: Scenario, place: int, index: int, left: Fraction, move: Fraction) -> Scenario:
-    return replace(
-        scenario,
-        data=_put(scenario.data, place, index, left),
-        data_prime=_put(scenario.data_prime, place, index, left + move),
-    )
-
-
-def _answer(inputs: interpreter.Inputs, place: int, index: int) -> Fraction:
-    values = inputs[place][1]
-    value = values[index] if isinstance(values, tuple) else values
-    if not isinstance(value, Fraction):
-        raise InternalError("a value that was not drawn")
-    return value
-
-
-def _put(inputs: interpreter.Inputs, place: int, index: int, value: Fraction) -> interpreter.Inputs:
-    name, values = inputs[place]
-    new = (*values[:index], value, *values[index + 1 :]) if isinstance(values, tuple) else value
-    return (*inputs[:place], (name, new), *inputs[place + 1 :])
+    move, near = right - left, Fraction(round(left))
+    return near, near + (ceil(move) if move > 0 else floor(move))
 
 
 def _public(item: nodes.PublicVector, size: int, random: Random) -> tuple[Value, ...]:
