@@ -19,8 +19,7 @@ from aligncheck.commands.named import assigned
 
 if TYPE_CHECKING:
     from aligncheck.statistical.patterns import InputPair
-    from aligncheck.statistical.plan import Progress
-    from aligncheck.statistical.setup import Setup
+    from aligncheck.statistical.plan import Progress, Setup
 
 _NEEDED = ("numpy", "scipy")
 _MOST_LEVELS = 200
@@ -75,9 +74,8 @@ def test(**given: Any) -> int:
 
 def _tested(options: TestingOptions) -> int:
     from aligncheck.statistical.curve import check_plot, draw_curve
-    from aligncheck.statistical.plan import Plan
+    from aligncheck.statistical.plan import Plan, Setup
     from aligncheck.statistical.reference import reference
-    from aligncheck.statistical.setup import Setup
     from aligncheck.statistical.tester import run_test
 
     levels = None if options.eps is None else levels_of(options.eps)

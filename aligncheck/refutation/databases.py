@@ -7,6 +7,7 @@ function that replays use, so that no candidate breaks a declaration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, islice, product
@@ -89,33 +90,98 @@ def parameter_choices(mechanism: Mechanism, length: int, fixed: Mapping[str, Inp
     in which one number is one that the program compares something with; where the usual values are outside
     of the declared ranges, Z3 gives others.
     """
-    public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
-    blank = dict(_blank(mechanism, length))
-    claim = mechanism.claim
-    chances = names_in(claim.delta) if isinstance(claim, nodes.Approximate) else frozenset()
-    sides = _sides(mechanism)
-    options = [
-        list(_CHANCES)
-        if item.name in chances and item.name not in fixed
-        else [*(_SIDES if item.name in sides - fixed.keys() else ()), *_options(item, length, fixed, blank)]
-        for item in public
-    ]
-    found = list(islice(_held(public, options, blank), MOST_CHOICES))
+    choices = _Choices(mechanism, length, fixed)
+    found = choices.held(choices.usual())
     if not found:
-        ranges = _within_ranges(mechanism, length, fixed, public)
+        ranges = choices.within_ranges()
         wider = [list(dict.fromkeys(each)) for each in zip(*(dict(r).values() for r in ranges), strict=True)]
-        others = islice(_held(public, wider, blank), MOST_CHOICES)
-        return list(dict.fromkeys((*ranges, *others))) if ranges else []
-    found = [*_with_defaults(public, blank, fixed, found[0]), *found]
-    found += _whole_numbers(public, blank, length, fixed, found)
-    for item in public:
-        if isinstance(item, nodes.Parameter) and item.name not in fixed and item.sort is not Sort.BOOL:
-            for constant in constants_of(mechanism)[:_CONSTANTS]:
-                chosen = tuple((name, constant if name == item.name else value) for name, value in found[0])
-                whole = item.sort is Sort.REAL or constant.denominator == 1
-                if whole and chosen not in found and _all_hold(public, blank, chosen):
-                    found.append(chosen)
+        return list(dict.fromkeys((*ranges, *choices.held(wider)))) if ranges else []
+    found = [*choices.with_defaults(found[0]), *found]
+    for changes in (choices.whole_numbers(), choices.constants()):
+        plainest = found[0]
+        for changed in changes:
+            chosen = tuple((name, changed.get(name, value)) for name, value in plainest)
+            if chosen not in found and choices.hold(chosen):
+                found.append(chosen)
     return found
+
+
+class _Choices:
+    """Values for the public inputs of a mechanism, with lists of one length."""
+
+    def __init__(self, mechanism: Mechanism, length: int, fixed: Mapping[str, Input]) -> None:
+        self._mechanism, self._length, self._fixed = mechanism, length, fixed
+        self._public = [item for item in mechanism.inputs if not isinstance(item, nodes.Queries)]
+        self._open = [
+            item for item in self._public if isinstance(item, nodes.Parameter) and item.name not in fixed
+        ]
+        self._blank = dict(_blank(mechanism, length))
+
+    def hold(self, chosen: Inputs) -> bool:
+        """Whether all `where` clauses hold."""
+        return all(_holds(item, {**self._blank, **dict(chosen)}) for item in self._public)
+
+    def held(self, options: Sequence[Sequence[Input]]) -> list[Inputs]:
+        """Choices among some options that satisfy the `where` clauses, the plainest first."""
+        names = [item.name for item in self._public]
+        made = (
+            tuple((name, each[rank]) for name, each, rank in zip(names, options, ranks, strict=True))
+            for ranks in _by_sum([len(each) for each in options])
+        )
+        return list(islice(filter(self.hold, made), MOST_CHOICES))
+
+    def usual(self) -> list[list[Input]]:
+        """What is tried for each input."""
+        claim = self._mechanism.claim
+        chances = names_in(claim.delta) if isinstance(claim, nodes.Approximate) else frozenset()
+        sides = _sides(self._mechanism)
+        return [
+            [self._fixed[item.name]]
+            if item.name in self._fixed
+            else list(_CHANCES)
+            if item.name in chances
+            else [*(_SIDES if item.name in sides else ()), *_options(item, self._length, self._blank)]
+            for item in self._public
+        ]
+
+    def with_defaults(self, plainest: Inputs) -> Iterator[Inputs]:
+        """The plainest choice with the spec's defaults, as quotients of small numbers near them."""
+        near, scope = dict(plainest), RunScope({**self._blank, **dict(plainest)})
+        for item in self._open:
+            if item.default is not None:
+                with suppress(Stopped, Undecided, Undefined):
+                    value = evaluate(item.default, scope)
+                    near[item.name] = value if isinstance(value, bool) else _small(value)
+        chosen = tuple(near.items())
+        if chosen != plainest and self.hold(chosen):
+            yield chosen
+
+    def whole_numbers(self) -> Iterator[dict[str, Input]]:
+        """All whole numbers 1, 2 or the number of answers: some programs come to the point only where one is
+        small and another is not.
+        """
+        names = [item.name for item in self._open if item.sort is Sort.INT]
+        few = 1 < len(names) <= _WHOLE
+        for values in product(sorted({1, 2, self._length}), repeat=len(names)) if few else ():
+            yield dict(zip(names, map(Fraction, values), strict=True))
+
+    def constants(self) -> Iterator[dict[str, Input]]:
+        """One number that the program compares something with."""
+        for item in self._open:
+            for constant in constants_of(self._mechanism)[:_CONSTANTS]:
+                if item.sort is Sort.REAL or (item.sort is Sort.INT and constant.denominator == 1):
+                    yield {item.name: constant}
+
+    def within_ranges(self) -> list[Inputs]:
+        """Choices that Z3 gives."""
+        vectors = {item.name for item in self._public if isinstance(item, nodes.PublicVector)}
+
+        def value(name: str, single: Value) -> Input:
+            return self._fixed.get(name, (single,) * self._length if name in vectors else single)
+
+        found = allowed(self._mechanism, _lengths(self._mechanism, self._length), self._fixed)
+        names = [item.name for item in self._public]
+        return list(dict.fromkeys(tuple((x, value(x, values[x])) for x in names) for values in found))
 
 
 def _sides(mechanism: Mechanism) -> frozenset[str]:
@@ -127,83 +193,8 @@ def _sides(mechanism: Mechanism) -> frozenset[str]:
     return frozenset(name for p in plain for name in names_in(p))
 
 
-def _held(
-    public: Sequence[PublicInput], options: Sequence[Sequence[Input]], blank: Mapping[str, Input]
-) -> Iterator[Inputs]:
-    """The choices among some options that satisfy the `where` clauses, the plainest first."""
-    for ranks in _by_sum([len(each) for each in options]):
-        chosen = tuple(
-            (item.name, each[rank]) for item, each, rank in zip(public, options, ranks, strict=True)
-        )
-        if _all_hold(public, blank, chosen):
-            yield chosen
-
-
-def _with_defaults(
-    public: Sequence[PublicInput], blank: Mapping[str, Input], fixed: Mapping[str, Input], plainest: Inputs
-) -> Iterator[Inputs]:
-    """The plainest choice with the defaults that the spec has, as quotients of small numbers near them."""
-    held = {**blank, **dict(plainest)}
-    near = dict(plainest)
-    for item in public:
-        if isinstance(item, nodes.Parameter) and item.default is not None and item.name not in fixed:
-            try:
-                value = evaluate(item.default, RunScope(held))
-                near[item.name] = value if isinstance(value, bool) else _small(value)
-            except (Stopped, Undecided, Undefined):
-                continue
-    chosen = tuple(near.items())
-    if chosen != plainest and _all_hold(public, blank, chosen):
-        yield chosen
-
-
 def _small(value: exact.Number) -> Fraction:
     return Fraction(exact.decimal(value, digits=12)).limit_denominator(_SMALL)
-
-
-def _whole_numbers(
-    public: Sequence[PublicInput],
-    blank: Mapping[str, Input],
-    length: int,
-    fixed: Mapping[str, Input],
-    found: Sequence[Inputs],
-) -> list[Inputs]:
-    """The first choice with all whole numbers 1, 2 or the number of answers: some programs come to the point
-    only where one is small and another is not.
-    """
-    names = [
-        item.name
-        for item in public
-        if isinstance(item, nodes.Parameter) and item.sort is Sort.INT and item.name not in fixed
-    ]
-    more: list[Inputs] = []
-    for values in product(sorted({1, 2, length}), repeat=len(names)) if 1 < len(names) <= _WHOLE else ():
-        others = dict(zip(names, map(Fraction, values), strict=True))
-        chosen = tuple((name, others.get(name, value)) for name, value in found[0])
-        if chosen not in found and _all_hold(public, blank, chosen):
-            more.append(chosen)
-    return more
-
-
-def _within_ranges(
-    mechanism: Mechanism, length: int, fixed: Mapping[str, Input], public: Sequence[PublicInput]
-) -> list[Inputs]:
-    found: list[Inputs] = []
-    for values in allowed(mechanism, _lengths(mechanism, length), fixed):
-        chosen: Inputs = tuple(
-            (
-                item.name,
-                fixed[item.name]
-                if item.name in fixed
-                else (values[item.name],) * length
-                if isinstance(item, nodes.PublicVector)
-                else values[item.name],
-            )
-            for item in public
-        )
-        if chosen not in found:
-            found.append(chosen)
-    return found
 
 
 def _lengths(mechanism: Mechanism, length: int) -> dict[str, int]:
@@ -220,28 +211,18 @@ def _by_sum(sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
                 yield ranks
 
 
-def _options(
-    item: PublicInput, length: int, fixed: Mapping[str, Input], blank: dict[str, Input]
-) -> list[Input]:
-    if item.name in fixed:
-        return [fixed[item.name]]
+def _options(item: PublicInput, length: int, blank: Mapping[str, Input]) -> list[Input]:
+    """The usual values. Sizes (what cannot be 0) start at 1; places, such as thresholds, at 0."""
     if isinstance(item, nodes.PublicVector):
         return _lists(item, length)
+    is_size = not _holds(item, {**blank, item.name: Fraction(0)}, undecided=True)
     match item.sort:
         case Sort.BOOL:
             return list(_TRUTHS)
         case Sort.INT:
-            return _preferred(item, _COUNTS, _INTEGERS, blank)
+            return list(_COUNTS if is_size else _INTEGERS)
         case Sort.REAL:
-            return _preferred(item, _POSITIVE, _REALS, blank)
-
-
-def _preferred(
-    item: nodes.Parameter, positive: Sequence[Fraction], others: Sequence[Fraction], blank: dict[str, Input]
-) -> list[Input]:
-    """Sizes (what cannot be 0) start at 1; places, such as thresholds, at 0."""
-    is_size = not _holds(item, {**blank, item.name: Fraction(0)}, undecided=True)
-    return list(positive if is_size else others)
+            return list(_POSITIVE if is_size else _REALS)
 
 
 def _lists(item: nodes.PublicVector, length: int) -> list[Input]:
@@ -250,10 +231,6 @@ def _lists(item: nodes.PublicVector, length: int) -> list[Input]:
         return [(True,) * length, (False,) * length, mixed]
     rising = tuple(Fraction(index + 1) for index in range(length))
     return [(Fraction(1),) * length, (Fraction(0),) * length, rising]
-
-
-def _all_hold(public: Sequence[PublicInput], blank: Mapping[str, Input], chosen: Inputs) -> bool:
-    return all(_holds(item, {**blank, **dict(chosen)}) for item in public)
 
 
 def _holds(item: PublicInput, inputs: Mapping[str, Input], undecided: bool = False) -> bool:

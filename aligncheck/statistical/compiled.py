@@ -27,8 +27,7 @@ from aligncheck.statistical.cannot_test import CannotTest, needs, one_line, unkn
 from aligncheck.statistical.lanes import TooManyPaths, run_lanes
 from aligncheck.statistical.outputs import Outputs, joined, outputs_of
 from aligncheck.statistical.patterns import InputPair
-from aligncheck.statistical.plan import Bar
-from aligncheck.statistical.setup import Setup, value_of
+from aligncheck.statistical.plan import Bar, Setup, value_of
 
 CONCENTRATED_AT = 1e-3
 """A smaller δ is seldom reached by so many runs as a test makes."""

@@ -132,7 +132,7 @@ def outputs_of_batch(value: object, runs: int, name: str) -> Outputs:
         parts = [_columns(part, runs, name) for part in value]
         if not parts:
             raise _wrong_size((), runs, name)
-        return _beside(parts, listed=True)
+        return Outputs(runs, *_together([(part, part.width) for part in parts], 1, name), listed=True)
     return _columns(value, runs, name)
 
 
@@ -142,16 +142,24 @@ def joined(parts: Sequence[Outputs], name: str) -> Outputs:
         return parts[0]
     listed = {part.listed for part in parts if not part.only_raises} or {False}
     _check_kinds(listed, name)
-    runs = sum(part.runs for part in parts)
     width = max(part.width for part in parts)
-    labels = tuple(dict.fromkeys(chain.from_iterable(part.labels for part in parts)))
+    columns = _together([(part, width) for part in parts], 0, name)
+    return Outputs(sum(part.runs for part in parts), *columns, listed == {True})
+
+
+def _together(
+    parts: Sequence[tuple[Outputs, int]], axis: int, name: str
+) -> tuple[Numbers | None, Codes | None, tuple[str, ...]]:
+    """Numbers, codes and labels of parts with widths, the parts one after the other along an axis."""
+    labels = tuple(dict.fromkeys(label for part, _ in parts for label in part.labels))
     _check_categories(len(labels), name)
-    same = all(part.codes is None and part.width == width for part in parts)
-    codes = None if same else np.concatenate([_recoded(part, labels, width) for part in parts])
+    codes = None
+    if not all(part.codes is None and part.width == width for part, width in parts):
+        codes = np.concatenate([_recoded(part, labels, width) for part, width in parts], axis)
     found = None
-    if any(part.numbers is not None for part in parts):
-        found = np.concatenate([_widened(part, width) for part in parts])
-    return Outputs(runs, found, codes, labels, listed == {True})
+    if any(part.numbers is not None for part, _ in parts):
+        found = np.concatenate([_widened(part, width) for part, width in parts], axis)
+    return found, codes, labels
 
 
 def _recoded(part: Outputs, labels: tuple[str, ...], width: int) -> Codes:
@@ -330,20 +338,6 @@ def _columns(value: object, runs: int, name: str) -> Outputs:
     if there is not None:
         codes[~there] = ABSENT
     return Outputs(runs, None, codes, labels, listed)
-
-
-def _beside(parts: Sequence[Outputs], *, listed: bool) -> Outputs:
-    if len(parts) == 1:
-        return dataclasses.replace(parts[0], listed=listed)
-    runs = parts[0].runs
-    labels = tuple(dict.fromkeys(chain.from_iterable(part.labels for part in parts)))
-    codes = None
-    if any(part.codes is not None for part in parts):
-        codes = np.concatenate([_recoded(part, labels, part.width) for part in parts], axis=1)
-    found = None
-    if any(part.numbers is not None for part in parts):
-        found = np.concatenate([_widened(part, part.width) for part in parts], axis=1)
-    return Outputs(runs, found, codes, labels, listed)
 
 
 def _wrong_size(shape: tuple[int, ...], runs: int, name: str) -> CannotTest:

@@ -18,9 +18,8 @@ from aligncheck.runtime import Mechanism
 from aligncheck.statistical.cannot_test import CannotTest, needs, one_line, unknown
 from aligncheck.statistical.compiled import compiled
 from aligncheck.statistical.outputs import Outputs, Thrown, joined, outputs_of, outputs_of_batch
-from aligncheck.statistical.plan import Bar
+from aligncheck.statistical.plan import Bar, Setup, value_of
 from aligncheck.statistical.reference import load
-from aligncheck.statistical.setup import Setup, value_of
 from aligncheck.workers import TookTooLong, stopped_after
 
 BATCH = 25_000

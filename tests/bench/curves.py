@@ -21,10 +21,9 @@ from statistical import Row as Mechanism
 
 from aligncheck.language.adjacencies import Adjacency
 from aligncheck.statistical.patterns import pairs
-from aligncheck.statistical.plan import Plan
+from aligncheck.statistical.plan import Plan, Setup
 from aligncheck.statistical.reference import reference
 from aligncheck.statistical.results import Tested
-from aligncheck.statistical.setup import Setup
 from aligncheck.statistical.tester import run_test
 
 HERE = Path(__file__).parent

@@ -24,10 +24,9 @@ from aligncheck.statistical.event_choice import LEAST_SHARE, choose
 from aligncheck.statistical.output_events import holds
 from aligncheck.statistical.outputs import outputs_of_batch
 from aligncheck.statistical.patterns import InputPair, pairs
-from aligncheck.statistical.plan import Plan, SeedStream, seed_of
+from aligncheck.statistical.plan import Plan, SeedStream, Setup, seed_of
 from aligncheck.statistical.pvalue import REPEATS, log_fisher, log_pvalue
 from aligncheck.statistical.reference import Reference
-from aligncheck.statistical.setup import Setup
 from aligncheck.statistical.work import here
 
 SPECS = Path(__file__).parents[2] / "specs"
