@@ -15,10 +15,9 @@ from aligncheck.language.syntax.nodes import Mechanism
 from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Stopped
-from aligncheck.refutation.claims import Granted, granted_for
+from aligncheck.refutation.claims import Granted, best_order, granted_for
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.enclosure import Ball, NotComputable
-from aligncheck.refutation.levels import best_order
 from aligncheck.refutation.pair_search import Candidate
 from aligncheck.refutation.probability import probability
 from aligncheck.refutation.violation import LossKind, StrongestSeen, Violation
@@ -101,7 +100,7 @@ def exceeds(on_d: Ball, on_d_prime: Ball, claim: Granted) -> bool:
 
 
 def level_of(on_d: Ball, on_d_prime: Ball, claim: Granted) -> Fraction | None:
-    """A rational number below the level that is shown (see `levels`), for ε by less than 2^-60 or so but for
+    """A rational number below the level that is shown (see `claims`), for ε by less than 2^-60 or so but for
     the widths of the enclosures; None where there is no bound.
 
     Raises `Undecided` where P may be 0, or not more than δ.

@@ -12,10 +12,9 @@ from aligncheck.meaning import exact
 from aligncheck.meaning.exact import Number, Undecided, Undefined
 from aligncheck.meaning.interpreter import Inputs, Stopped
 from aligncheck.meaning.scenario import Scenario
-from aligncheck.refutation.claims import granted_for
+from aligncheck.refutation.claims import granted_for, level
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import Event
-from aligncheck.refutation.levels import level
 from aligncheck.refutation.probability import probability, shapes
 
 _BITS = 64
@@ -42,7 +41,7 @@ class Allowance:
     concentrated: bool
 
     def level(self, on_d: float, on_d_prime: float) -> float:
-        """See `levels.level`."""
+        """See `claims.level`."""
         return level(on_d, on_d_prime, self.delta, concentrated=self.concentrated)
 
 

@@ -45,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """`level` is what the event shows (see `levels`), about; infinite where no claim would do. `claim` is the
+    """`level` is what the event shows (see `claims`), about; infinite where no claim would do. `claim` is the
     ε, or the ρ, that was claimed.
     """
 

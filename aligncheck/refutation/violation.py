@@ -58,7 +58,7 @@ class Trace:
 @dataclass(frozen=True, slots=True)
 class Violation:
     """P(M(D) ∈ E) > exp(claim) P(M(D') ∈ E) + δ, with rigorous bounds on both probabilities; or, where
-    `delta` is None, a divergence of more than the claim, which is a ρ (see `levels`).
+    `delta` is None, a divergence of more than the claim, which is a ρ (see `claims`).
 
     `scenario` holds the parameters, D and D', which are adjacent as declared. `level` is a rational number
     below ln((P - δ)/P'), None where P' is 0: every smaller ε is violated, too, at that δ. `trace` is how E

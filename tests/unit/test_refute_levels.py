@@ -15,7 +15,7 @@ from aligncheck.meaning.exact import Undecided
 from aligncheck.meaning.interpreter import Inputs
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.certify import certified, exceeds, level_of
-from aligncheck.refutation.claims import Granted, granted_for
+from aligncheck.refutation.claims import ORDERS, Granted, divergence, granted_for, level
 from aligncheck.refutation.enclosure import Ball, NotComputable
 from aligncheck.refutation.events import (
     Between,
@@ -28,7 +28,6 @@ from aligncheck.refutation.events import (
     describe,
     disjoint,
 )
-from aligncheck.refutation.levels import ORDERS, divergence, level
 from aligncheck.refutation.measure import Meter
 from aligncheck.refutation.pair_search import Candidate, score
 from aligncheck.refutation.probability import probability, shapes
