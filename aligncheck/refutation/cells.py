@@ -11,19 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import comb, gcd
+from math import gcd
 from typing import Any, TypeAlias
 
 from flint import fmpq
 
 from aligncheck.refutation.irrationals import Real, floor, sign, simple
-from aligncheck.refutation.piecewise import ONE, Calculus, Coefficient, Diverges, Piecewise, put
+from aligncheck.refutation.piecewise import ONE, AffineForm, Calculus, Coefficient, ManyTerms, Piecewise
 
-Row: TypeAlias = tuple[tuple[Any, ...], Real]
-"""Coefficients (one for each variable; int or fmpq) and a constant: their affine form is >= 0."""
-Key: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
-"""Numbers of the rates, and powers, one for each variable."""
-Terms: TypeAlias = dict[Key, Coefficient]
+Row: TypeAlias = AffineForm
+"""Where a form is >= 0."""
 
 MOST_CELLS = 20_000
 
@@ -37,7 +34,7 @@ class Cell:
     """Where the rows are >= 0, the integrand is the sum of the terms."""
 
     rows: tuple[Row, ...]
-    terms: Terms
+    terms: ManyTerms
 
 
 class Cells:
@@ -65,6 +62,7 @@ class Cells:
 
     def _cells(self, factors: Sequence[tuple[Mapping[int, Any], Piecewise]]) -> Iterator[Cell]:
         """A cell for each choice of pieces."""
+        calculus = self._calculus
         choices = []
         for form, function in factors:
             vector = tuple(form.get(variable, 0) for variable in range(self._size))
@@ -79,10 +77,10 @@ class Cells:
                     # On the integers a piece ends before its cut.
                     end = function.cuts[number] - (0 if self._continuous else 1)
                     rows.append((tuple(-x for x in vector), end))
-                terms = None if piece is ONE else self._expanded(vector, piece.anchor, piece.terms)
+                terms = None if piece is ONE else calculus.expanded(vector, piece.anchor, piece.terms)
                 held.append((rows, terms))
             choices.append(held)
-        one: Terms = {((0,) * self._size, (0,) * self._size): 1}
+        one: ManyTerms = {((0,) * self._size, (0,) * self._size): 1}
         for chosen in product(*choices):
             self._count()
             tidied = self._tidied([row for held, _ in chosen for row in held])
@@ -91,31 +89,8 @@ class Cells:
             terms = one
             for _, more in chosen:
                 if more is not None:
-                    terms = self._multiplied(terms, more)
+                    terms = self._calculus.multiplied_in_all(terms, more)
             yield Cell(tidied, terms)
-
-    def _expanded(self, vector: tuple[Any, ...], anchor: Real, terms: Mapping[tuple[int, int], Any]) -> Terms:
-        """Terms in L - anchor as terms in the variables of L."""
-        calculus = self._calculus
-        result: Terms = {}
-        for (rate, power), factor in terms.items():
-            rates = tuple(calculus.times(rate, x) if x != 0 else 0 for x in vector)
-            scaled = factor if rate == 0 else factor * calculus.exp(rate, -anchor)
-            for powers, share in _powers(vector, calculus.number(-anchor), power, calculus).items():
-                put(result, (rates, powers), scaled * share)
-        return result
-
-    def _multiplied(self, one: Terms, other: Terms) -> Terms:
-        plus = self._calculus.plus
-        result: Terms = {}
-        for (rates, powers), factor in one.items():
-            for (rates2, powers2), factor2 in other.items():
-                key = (
-                    tuple(map(plus, rates, rates2)),
-                    tuple(a + b for a, b in zip(powers, powers2, strict=True)),
-                )
-                put(result, key, factor * factor2)
-        return result
 
     def _tidied(self, rows: list[Row]) -> tuple[Row, ...] | None:
         """The rows without those that others imply at sight; None where they contradict each other at sight.
@@ -170,11 +145,11 @@ class Cells:
         free = [row for row in cell.rows if row[0][variable] == 0]
         lower = [self._bound(row, variable) for row in cell.rows if row[0][variable] > 0]
         upper = [self._bound(row, variable) for row in cell.rows if row[0][variable] < 0]
-        primitive = self._primitive(cell.terms, variable)
+        primitive = self._calculus.integrated_in(cell.terms, variable, self._continuous)
         if not lower:
-            self._falls(cell.terms, variable, 1)
+            self._calculus.check_falls(cell.terms, variable, 1)
         if not upper:
-            self._falls(cell.terms, variable, -1)
+            self._calculus.check_falls(cell.terms, variable, -1)
         for bounds, others, direction in ((upper, lower, -1), (lower, upper, 1)):
             for number, bound in enumerate(bounds):
                 rows = list(free)
@@ -189,7 +164,7 @@ class Cells:
                     end = bound
                     if direction < 0 and not self._continuous:
                         end = bound[0], bound[1] + 1
-                    terms = self._substituted(primitive, variable, end, -direction)
+                    terms = self._calculus.substituted(primitive, variable, end, -direction)
                     yield Cell(tidied, terms)
 
     def _bound(self, row: Row, variable: int) -> Row:
@@ -200,63 +175,6 @@ class Cells:
             raise TooMany
         rest = tuple(0 if v == variable else simple(x * by) for v, x in enumerate(coefficients))
         return rest, constant * by
-
-    def _falls(self, terms: Terms, variable: int, wanted: int) -> None:
-        if any(self._calculus.sign(rates[variable]) != wanted for rates, _ in terms):
-            raise Diverges
-
-    def _primitive(self, terms: Terms, variable: int) -> Terms:
-        result: Terms = {}
-        for (rates, powers), factor in terms.items():
-            for j, share in self._calculus.primitive(rates[variable], powers[variable], self._continuous):
-                put(result, (rates, (*powers[:variable], j, *powers[variable + 1 :])), factor * share)
-        return result
-
-    def _substituted(self, terms: Terms, variable: int, end: Row, direction: int) -> Terms:
-        """The terms with an affine form in the place of the variable, times the direction."""
-        calculus = self._calculus
-        vector, constant = end
-        result: Terms = {}
-        for (rates, powers), factor in terms.items():
-            rate, power = rates[variable], powers[variable]
-            scaled = factor if direction > 0 else -factor
-            if rate != 0:
-                scaled = scaled * calculus.exp(rate, constant)
-            moved = tuple(
-                0
-                if v == variable
-                else (old if x == 0 or rate == 0 else calculus.plus(old, calculus.times(rate, x)))
-                for v, (old, x) in enumerate(zip(rates, vector, strict=True))
-            )
-            cleared = tuple(0 if v == variable else p for v, p in enumerate(powers))
-            if power == 0:
-                put(result, (moved, cleared), scaled)
-                continue
-            for more, share in _powers(vector, calculus.number(constant), power, calculus).items():
-                key = moved, tuple(a + b for a, b in zip(cleared, more, strict=True))
-                put(result, key, scaled * share)
-        return result
-
-
-def _powers(
-    vector: tuple[Any, ...], constant: Coefficient, power: int, calculus: Calculus
-) -> dict[tuple[int, ...], Coefficient]:
-    """The monomials of (vector * x + constant) ** power."""
-    by_rest: dict[tuple[tuple[int, ...], int], Coefficient] = {((), power): 1}
-    for x in vector:
-        following: dict[tuple[tuple[int, ...], int], Coefficient] = {}
-        for (powers, rest), factor in by_rest.items():
-            for i in range(rest + 1 if x != 0 else 1):
-                share = factor * comb(rest, i)
-                if i:
-                    share = share * calculus.number(fmpq(x) ** i)
-                following[(*powers, i), rest - i] = share
-        by_rest = following
-    found: dict[tuple[int, ...], Coefficient] = {}
-    for (powers, rest), factor in by_rest.items():
-        value = factor * constant**rest if rest else factor
-        found[powers] = found[powers] + value if powers in found else value
-    return found
 
 
 def _between(bound: Row, other: Row, direction: int, gap: int) -> Row:

@@ -1,5 +1,5 @@
-"""What a spec claims for an event (the ε that must not be exceeded, beside a δ; or the ρ), and how much of its
-claim an event uses up: the level that its two probabilities show.
+"""What a spec claims for an event (the ε that must not be exceeded, beside a δ; or the ρ), and how much of it
+the event uses up: the level that its two probabilities show.
 
 Of a claim in ε beside δ it is the ε for which P(M(D) in E) = e^ε P(M(D') in E) + δ, that is ln((P - δ)/P').
 Of a claim in ρ it is the greatest of d/α over some orders α > 1, where d is the Rényi divergence of order α

@@ -38,6 +38,10 @@ Coefficient: TypeAlias = Any
 """A ball, or a SymPy expression."""
 Terms: TypeAlias = dict[tuple[int, int], Coefficient]
 """(number of the rate, power) -> coefficient."""
+ManyTerms: TypeAlias = dict[tuple[tuple[int, ...], tuple[int, ...]], Coefficient]
+"""The same of several variables: numbers of the rates, and powers, one for each variable."""
+AffineForm: TypeAlias = tuple[tuple[Any, ...], Real]
+"""Coefficients, one for each variable (int or fmpq), and a constant."""
 _K = TypeVar("_K")
 
 
@@ -237,6 +241,85 @@ class Calculus:
             value = factor if rate == 0 else factor * self.exp(rate, y)
             total = total + (value if power == 0 else value * step**power)
         return total
+
+    # --- terms in several variables -------------------------------------------------------------------------
+
+    def expanded(self, vector: tuple[Any, ...], anchor: Real, terms: Terms) -> ManyTerms:
+        """Terms in L - anchor as terms in the variables of L, the form with these coefficients."""
+        result: ManyTerms = {}
+        for (rate, power), factor in terms.items():
+            rates = tuple(self.times(rate, x) if x != 0 else 0 for x in vector)
+            scaled = factor if rate == 0 else factor * self.exp(rate, -anchor)
+            for powers, share in self._powers(vector, self.number(-anchor), power).items():
+                put(result, (rates, powers), scaled * share)
+        return result
+
+    def multiplied_in_all(self, one: ManyTerms, other: ManyTerms) -> ManyTerms:
+        """The product of two sums of terms."""
+        plus = self.plus
+        result: ManyTerms = {}
+        for (rates, powers), factor in one.items():
+            for (rates2, powers2), factor2 in other.items():
+                key = (
+                    tuple(map(plus, rates, rates2)),
+                    tuple(a + b for a, b in zip(powers, powers2, strict=True)),
+                )
+                put(result, key, factor * factor2)
+        return result
+
+    def check_falls(self, terms: ManyTerms, variable: int, wanted: int) -> None:
+        """Raises `Diverges` for a term whose rate in a variable has not the sign that is wanted."""
+        if any(self._signs[rates[variable]] != wanted for rates, _ in terms):
+            raise Diverges
+
+    def integrated_in(self, terms: ManyTerms, variable: int, continuous: bool) -> ManyTerms:
+        """An antiderivative (antidifference) in one variable."""
+        result: ManyTerms = {}
+        for (rates, powers), factor in terms.items():
+            for j, share in self.primitive(rates[variable], powers[variable], continuous):
+                put(result, (rates, (*powers[:variable], j, *powers[variable + 1 :])), factor * share)
+        return result
+
+    def substituted(self, terms: ManyTerms, variable: int, end: AffineForm, direction: int) -> ManyTerms:
+        """The terms with an affine form in the place of the variable, times the direction."""
+        vector, constant = end
+        result: ManyTerms = {}
+        for (rates, powers), factor in terms.items():
+            rate, power = rates[variable], powers[variable]
+            scaled = factor if direction > 0 else -factor
+            if rate != 0:
+                scaled = scaled * self.exp(rate, constant)
+            moved = tuple(
+                0 if v == variable else (old if x == 0 or rate == 0 else self.plus(old, self.times(rate, x)))
+                for v, (old, x) in enumerate(zip(rates, vector, strict=True))
+            )
+            cleared = tuple(0 if v == variable else p for v, p in enumerate(powers))
+            if power == 0:
+                put(result, (moved, cleared), scaled)
+                continue
+            for more, share in self._powers(vector, self.number(constant), power).items():
+                key = moved, tuple(a + b for a, b in zip(cleared, more, strict=True))
+                put(result, key, scaled * share)
+        return result
+
+    def _powers(
+        self, vector: tuple[Any, ...], constant: Coefficient, power: int
+    ) -> dict[tuple[int, ...], Coefficient]:
+        """The monomials of (vector * x + constant) ** power."""
+        by_rest: dict[tuple[tuple[int, ...], int], Coefficient] = {((), power): 1}
+        for x in vector:
+            following: dict[tuple[tuple[int, ...], int], Coefficient] = {}
+            for (powers, rest), factor in by_rest.items():
+                for i in range(rest + 1 if x != 0 else 1):
+                    share = factor * comb(rest, i)
+                    if i:
+                        share = share * self.number(fmpq(x) ** i)
+                    following[(*powers, i), rest - i] = share
+            by_rest = following
+        found: dict[tuple[int, ...], Coefficient] = {}
+        for (powers, rest), factor in by_rest.items():
+            put(found, powers, factor * constant**rest if rest else factor)
+        return found
 
     # --- functions ------------------------------------------------------------------------------------------
 
@@ -491,52 +574,19 @@ class Calculus:
         else:
             end = low or high
             base = fmpq(0) if end is None else end[1] * anchor + end[2]
-        mixed: dict[tuple[int, int, int, int], Coefficient] = {(0, 0, 0, 0): self.number(fmpq(1))}
+        terms: ManyTerms = {((0, 0), (0, 0)): 1}
         for slope, piece in held:
-            mixed = self._mixed(mixed, slope, piece, base - slope * anchor - piece.anchor)
-        for (rho, j, sigma, l), factor in mixed.items():  # noqa: E741
-            primitive = self.primitive(rho, j, continuous)
-            for end, direction in ((high, 1), (low, -1)):
-                if end is None:
-                    if self._signs[rho] != -direction:
-                        raise Diverges
-                    continue
-                _, slope, cut = end
-                start = slope * anchor + cut - base
-                rate = self.plus(sigma, self.times(rho, slope)) if slope != 0 else sigma
-                outer = factor if rho == 0 else factor * self.exp(rho, start)
-                step, tilt = self.number(start), self.number(fmpq(slope))
-                for power, share in primitive:
-                    value = outer * share if direction > 0 else -(outer * share)
-                    if slope == 0:
-                        put(total, (rate, l), value * step**power if power else value)
-                    else:
-                        for i in range(power + 1):
-                            part = comb(power, i) * step ** (power - i) * tilt**i
-                            put(total, (rate, l + i), value * part)
-
-    def _mixed(
-        self, mixed: dict[tuple[int, int, int, int], Coefficient], slope: Real, piece: Piece, by: Real
-    ) -> dict[tuple[int, int, int, int], Coefficient]:
-        """Multiplies by a piece: (x - a)**m exp(r (x - a)) with x - a = y + by - slope*z."""
-        result: dict[tuple[int, int, int, int], Coefficient] = {}
-        tilt, step = self.number(-fmpq(slope)), self.number(by)
-        for (rate, power), factor in piece.terms.items():
-            scaled = factor if rate == 0 else factor * self.exp(rate, by)
-            turned = 0 if slope == 0 else self.times(rate, -slope)
-            expanded: list[tuple[int, int, Coefficient]] = []
-            for i in range(power + 1):
-                for k in range(power - i + 1):
-                    rest = power - i - k
-                    if k and slope == 0:
-                        continue
-                    count = comb(power, i) * comb(power - i, k)
-                    expanded.append((i, k, count * tilt**k * step**rest * scaled))
-            for (rho, j, sigma, l), other in mixed.items():  # noqa: E741
-                for i, k, value in expanded:
-                    key = (self.plus(rho, rate), j + i, self.plus(sigma, turned), l + k)
-                    result[key] = result[key] + other * value if key in result else other * value
-        return result
+            start = slope * anchor + piece.anchor - base
+            terms = self.multiplied_in_all(terms, self.expanded((1, -slope), start, piece.terms))
+        primitive = self.integrated_in(terms, 0, continuous)
+        for end, direction in ((high, 1), (low, -1)):
+            if end is None:
+                self.check_falls(terms, 0, -direction)
+                continue
+            _, slope, cut = end
+            there = (0, slope), slope * anchor + cut - base
+            for (rates, powers), value in self.substituted(primitive, 0, there, direction).items():
+                put(total, (rates[1], powers[1]), value)
 
     # --- changes of the variable ----------------------------------------------------------------------------
 
