@@ -106,7 +106,7 @@ class Integration:
     def __init__(self, check: Callable[[], None], calculus: Calculus | None = None) -> None:
         self.calculus = calculus or Calculus()
         self.check = check
-        self._densities: dict[tuple[object, str], Piecewise] = {}
+        self._densities: dict[tuple[object, Real], Piecewise] = {}
         self._windows: dict[Any, Any] = {}
 
     @property
@@ -162,7 +162,7 @@ class Integration:
 
     def density(self, noise: NoiseLaw) -> Piecewise:
         """The density (the masses) of a noise variable."""
-        key = noise.family, str(noise.rate)
+        key = noise.family, noise.rate
         found = self._densities.get(key)
         if found is None:
             found = self._densities[key] = self._made(noise)

@@ -233,12 +233,19 @@ def climbed(meter: Meter, start: Scored, *, rounds: int = 6) -> Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class _Coordinate:
-    """Something that can be pushed either way: `key` names it, `unit` is its natural length."""
+class _Field:
+    """A field of an event, by the number of its record."""
 
-    key: object
+    record: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Coordinate:
+    """What can be pushed either way, an answer or an interval; `unit` is its natural length."""
+
+    key: Place | _Field
     unit: Fraction
-    push: Callable[[Candidate, Fraction], Candidate | None]
 
 
 def _along(meter: Meter, best: Scored, coordinate: _Coordinate, steps: dict[object, Fraction]) -> Scored:
@@ -273,7 +280,7 @@ def sharpened(meter: Meter, best: Scored) -> Scored:
                 (
                     found
                     for coordinate in _coordinates(best.candidate, meter.mechanism)
-                    if isinstance(coordinate.key, tuple) and isinstance(coordinate.key[0], int)
+                    if isinstance(coordinate.key, _Field)
                     for sign in (1, -1)
                     if (found := _pushed(meter, best, coordinate, sign * step)) is not None
                 ),
@@ -283,7 +290,7 @@ def sharpened(meter: Meter, best: Scored) -> Scored:
 
 
 def _pushed(meter: Meter, best: Scored, coordinate: _Coordinate, factor: Fraction) -> Scored | None:
-    candidate = coordinate.push(best.candidate, factor * coordinate.unit)
+    candidate = _moved_along(best.candidate, coordinate.key, factor * coordinate.unit)
     if candidate is None or not legal(meter.mechanism, candidate.scenario):
         return None
     found = score(meter, candidate)
@@ -311,7 +318,7 @@ def _coordinates(candidate: Candidate, mechanism: nodes.Mechanism) -> list[_Coor
     scenario = candidate.scenario
     unit = unit_of(mechanism, scenario)
     found = [
-        _Coordinate(spot.place, step, _pushing_answer(spot))
+        _Coordinate(spot.place, step)
         for spot in spots_of(mechanism, scenario.data)
         if not spot.group.adjacency.free and (step := _on_grain(unit, grain(spot, scenario.parameters)))
     ]
@@ -319,7 +326,7 @@ def _coordinates(candidate: Candidate, mechanism: nodes.Mechanism) -> list[_Coor
         for place, record in enumerate(candidate.event.records):
             for name, part in record.fields:
                 if isinstance(part, Between):
-                    found.append(_Coordinate((place, name), unit, _pushing_interval(place, name)))
+                    found.append(_Coordinate(_Field(place, name), unit))
     return found
 
 
@@ -328,32 +335,22 @@ def _on_grain(unit: Fraction, step: Fraction | None) -> Fraction:
     return unit if step is None else max(step, unit // step * step) / _SMALLEST
 
 
-def _pushing_answer(spot: Spot) -> Callable[[Candidate, Fraction], Candidate | None]:
-    def push(candidate: Candidate, by: Fraction) -> Candidate | None:
-        numbers = numbers_at(candidate.scenario, spot.place)
+def _moved_along(candidate: Candidate, key: Place | _Field, by: Fraction) -> Candidate | None:
+    """The candidate with an answer, on D and D' alike, or an interval elsewhere; None where there is none."""
+    if not isinstance(key, _Field):
+        numbers = numbers_at(candidate.scenario, key)
         if numbers is None:
             return None
-        return replace(
-            candidate,
-            scenario=with_answers(candidate.scenario, spot.place, *(number + by for number in numbers)),
-        )
-
-    return push
-
-
-def _pushing_interval(place: int, name: str) -> Callable[[Candidate, Fraction], Candidate | None]:
-    def push(candidate: Candidate, by: Fraction) -> Candidate | None:
-        event = candidate.event
-        if not isinstance(event, CompleteOutput) or place >= len(event.records):
-            return None
-        part = dict(event.records[place].fields).get(name)
-        if not isinstance(part, Between):
-            return None
-        low = None if part.low is None else add(part.low, by)
-        high = None if part.high is None else add(part.high, by)
-        return replace(candidate, event=_instead(event, place, name, Between(low, high)))
-
-    return push
+        elsewhere = (number + by for number in numbers)
+        return replace(candidate, scenario=with_answers(candidate.scenario, key, *elsewhere))
+    event = candidate.event
+    if not isinstance(event, CompleteOutput) or key.record >= len(event.records):
+        return None
+    part = dict(event.records[key.record].fields).get(key.name)
+    if not isinstance(part, Between):
+        return None
+    low, high = (None if end is None else add(end, by) for end in (part.low, part.high))
+    return replace(candidate, event=_instead(event, key.record, key.name, Between(low, high)))
 
 
 def _instead(event: CompleteOutput, place: int, name: str, part: Constraint) -> CompleteOutput:

@@ -90,7 +90,7 @@ class Calculus:
         self._values: list[Real] = [fmpq(0)]
         self._balls: list[Any] = [arb(0)]
         self._signs: list[int] = [0]
-        self._known: dict[str, int] = {"0": 0}
+        self._known: dict[Real, int] = {fmpq(0): 0}
         self.plus = cache(self._plus)
         self.times = cache(self._times)
         self.primitive = cache(self._primitive)
@@ -101,8 +101,7 @@ class Calculus:
 
     def rate(self, value: Real) -> int:
         """The number of a rate."""
-        key = str(value)
-        found = self._known.get(key)
+        found = self._known.get(value)
         if found is None:
             for number, known in enumerate(self._values):
                 if isinstance(value, Surd) and isinstance(known, Surd) and _equal(known, value):
@@ -114,7 +113,7 @@ class Calculus:
                 self._values.append(value)
                 self._balls.append(ball)
                 self._signs.append(order)
-            self._known[key] = found
+            self._known[value] = found
         return found
 
     @property
@@ -425,7 +424,7 @@ class Calculus:
         cuts = merged([tuple(cut - end for cut in function.cuts) for end in ends])
         bounds = self._piece_totals(function, primitives, low is None, high is None)
         pieces: list[Piece | None] = []
-        first = last = 0
+        first, last = 0, 0 if high is not None else len(function.pieces) - 1
         for number in range(len(cuts) + 1):
             if number:
                 here = cuts[number - 1]
@@ -434,11 +433,8 @@ class Calculus:
                 if high is not None and last < len(function.cuts) and function.cuts[last] == here + high:
                     last += 1
             anchor = cuts[number - 1] if number else (cuts[0] if cuts else fmpq(0))
-            start = first if low is not None else 0
-            stop = last if high is not None else len(function.pieces) - 1
-            pieces.append(
-                self._window_piece(function, primitives, bounds, anchor, (start, low), (stop, high))
-            )
+            ends_in = (first, low), (last, high)
+            pieces.append(self._window_piece(function, primitives, bounds, anchor, *ends_in))
         return tidied(cuts, pieces, function.continuous)
 
     def _piece_totals(
