@@ -643,6 +643,9 @@ class Builder(Faults):
         arguments: list[_Argument] = next((child for child in c if isinstance(child, list)), [])
         fields: list[n.EmitField] = []
         for argument in arguments:
+            if argument.name is None and tag.text in n.FUNCTIONS:
+                advice = f"write `emit answer({tag.text}(…))`, with a tag of your own"
+                self.fail("missing-tag", f"`{tag.text}` is a function, and no tag", tag.span, help=advice)
             if argument.name is None and len(arguments) > 1:
                 x = argument.value.ident if isinstance(argument.value, n.Name) else None
                 self.fail(

@@ -15,6 +15,7 @@ from itertools import takewhile
 from aligncheck.language.diagnostics import SpecError, fault
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
+from aligncheck.language.syntax.nodes import GATHERS
 from aligncheck.language.syntax.wording.faults import nearest
 from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
 from aligncheck.language.syntax.wording.refused import JOINT, REFUSED_STATEMENTS, delta_fault, scope_fault
@@ -245,8 +246,14 @@ def _library(stop: _Stop) -> SpecError | None:
 
 
 def _record(stop: _Stop) -> SpecError | None:
-    """`emit (x)` and `emit x + 1`: a record without its tag."""
-    if stop.first != "emit" or stop.section != "program" or stop.place > 2:
+    """`emit (x)`, `emit x + 1` and `emit max(x for i, x in q)`: a record without its tag."""
+    if stop.first != "emit" or stop.section != "program":
+        return None
+    if stop.got.type == "FOR" and stop.line[1].text in GATHERS:
+        name = stop.line[1]
+        advice = f"write `emit answer({name.text}(…))`, with a tag of your own"
+        return stop.fault("missing-tag", f"`{name.text}` is a function, and no tag", name.span, advice)
+    if stop.place > 2:
         return None
     if stop.got.type in ("LPAR", "LSQB", "NUMBER", "MINUS") and stop.place == 1:
         return stop.fault("missing-tag", "the record has no tag", help=_TAG)
