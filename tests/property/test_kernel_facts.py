@@ -1,4 +1,6 @@
-"""What the kernel knows of sums, of neighbours, and of logarithms is true of random ones."""
+"""What the kernel knows of sums, of neighbours, and of logarithms is true of random ones; and neighbours are
+what they are to runs.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 from math import exp, floor, isclose, log
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import z3
@@ -21,7 +23,10 @@ from aligncheck.kernel.symbols import Symbols
 from aligncheck.kernel.terms import real
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.source import Source
+from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.parse import parse
+from aligncheck.meaning.interpreter import Inputs
+from aligncheck.meaning.scenario import Scenario, check_scenario
 from aligncheck.search.witness.witness_json import expression
 
 TERMS = (
@@ -41,23 +46,42 @@ RANGES = ("range(len(q))", "range(1, len(q))", "range(len(q), 0)", "range(-1, 3)
 MOVING = {"one": (1,), "two": (1, -1), "moved": (-1, 1), "monotone": (1, 1, 1), "all": (1, -1, 1), "l1": (1,)}
 """Neighbours, of three answers: how far some of them move, in some order."""
 ROUNDS = 20
+Lists: TypeAlias = dict[str, list[Fraction]]
+LINES = (
+    "q : queries, sensitivity b[i], adjacency one; "
+    "s : queries, sensitivity 2, same index as q, adjacency one",
+    "q, p : queries, sensitivity 1, adjacency moved, lattice 1/2; x : query, adjacency any, range [-1, 1]",
+    "q : queries, sensitivity 1, adjacency two; s : queries, sensitivity 2, same index as q, adjacency two",
+    "q : queries, sensitivity 1, adjacency monotone; x : query, sensitivity 1, same direction as q",
+    "q : queries, sensitivity 1, adjacency one; "
+    "s : queries, sensitivity 1, adjacency one, same direction as q",
+    "q, p : queries, sensitivity 3/2, adjacency l1, range [-1, 2]; x : query, sensitivity 1, lattice 1",
+    "q, p : queries, sensitivity 3/2, adjacency l2",
+    "q : queries, sensitivity 1, adjacency moved; "
+    "s : queries, sensitivity 2, same index as q, adjacency moved",
+)
+"""Declarations of answers, beside `b : vector where b[i] >= 1`."""
 
 
 class Known:
-    """What the kernel knows of a list, with values of it on D and on D'."""
+    """What the kernel knows of answers, with values of them on D and on D'."""
 
-    def __init__(self, adjacency: str, values: tuple[list[int], list[int]]) -> None:
-        line = f"q : int queries, sensitivity 1, adjacency {adjacency}"
-        text = f"mechanism m\ninput\n  {line}\nprivacy 0\nprogram\n  emit done"
+    def __init__(self, lines: str, data: Lists, data_prime: Lists, public: Lists | None = None) -> None:
+        text = f"mechanism m\ninput\n  {lines}\nprivacy 0\nprogram\n  emit done"
         self.kernel = Kernel(parse(Source("m", text)), Witness(), Decider(), Symbols())
         self.path = Path()
         self.kernel.prepare_inputs(self.path)
         self.kernel.prepare_selections(self.path)
-        number = self.kernel.symbols.integer
-        self.said = [self.kernel.lengths["q"] == number(len(values[0]))]
-        for at, pair in enumerate(zip(*values, strict=True)):
-            on = self.kernel.lists["q"]
-            self.said += [on[run](number(at)) == number(value) for run, value in enumerate(pair)]
+        number, public = self.kernel.symbols.integer, public or {}
+        given = ({**data, **public}, {**data_prime, **public})
+        self.said = [self.kernel.lengths[x] == number(len(values)) for x, values in given[0].items()]
+        for run, lists in enumerate(given):
+            for x, values in lists.items():
+                on = self.kernel.lists[x][run]
+                self.said += [real(on(number(at))) == self._rational(v) for at, v in enumerate(values)]
+
+    def _rational(self, value: Fraction) -> Any:
+        return self.kernel.symbols.ctx.rational(value)
 
     def value(self, text: str) -> Any:
         """The value of an expression, of which from now on is known what the kernel says of it."""
@@ -71,6 +95,11 @@ class Known:
         facts = [*self.path.facts, *(Fact(Kind.RUN, each) for each in self.said)]
         false = self.kernel.symbols.true
         return self.kernel.decider.proof(facts, false, ((3, 250_000),)) is not None
+
+
+def _known(adjacency: str, values: tuple[list[int], list[int]]) -> Known:
+    on_d, on_other = (list(map(Fraction, each)) for each in values)
+    return Known(f"q : int queries, sensitivity 1, adjacency {adjacency}", {"q": on_d}, {"q": on_other})
 
 
 def neighbours(numbers: random.Random, adjacency: str) -> tuple[list[int], list[int]]:
@@ -115,7 +144,7 @@ def test_what_is_known_of_sums_is_true(adjacency: str) -> None:
     for _ in range(ROUNDS // len(MOVING)):
         values = neighbours(numbers, adjacency)
         one, other = some_sum(numbers), some_sum(numbers)
-        known = Known(adjacency, values)
+        known = _known(adjacency, values)
         sums_of(known, values, [one, other, f"{one} + {other}", f"{one} - {other}"])
         assert not known.contradicts, (values, one, other)
 
@@ -123,12 +152,49 @@ def test_what_is_known_of_sums_is_true(adjacency: str) -> None:
 def test_the_test_can_fail() -> None:
     """Other values are contradicted, and so are lists that are no neighbours."""
     values = [1, 2, 3], [1, 3, 3]
-    known = Known("one", values)
+    known = _known("one", values)
     sums_of(known, values, ["sum(q[j] for j in range(len(q)))"], beside=1)
     assert known.contradicts
-    known = Known("one", ([1, 2, 3], [2, 3, 3]))
+    known = _known("one", ([1, 2, 3], [2, 3, 3]))
     known.value("q[0] + q[1] + q'[0] + q'[1]")
     assert known.contradicts
+
+
+def _pair(numbers: random.Random, groups: list[n.Queries]) -> tuple[Lists, Lists]:
+    """Answers, of which a few are others on D'."""
+    many = {x: 3 if group.vector else 1 for group in groups for x in group.names}
+    data = {
+        x: [Fraction(numbers.randint(-2, 3), numbers.choice((1, 1, 2))) for _ in range(many[x])] for x in many
+    }
+    prime = {x: list(values) for x, values in data.items()}
+    for _ in range(numbers.randint(0, 3)):
+        values = prime[numbers.choice(list(many))]
+        values[numbers.randrange(len(values))] += Fraction(numbers.choice((-2, -1, 1, 2, 3)), 2)
+    return data, prime
+
+
+def _given(lists: Lists, single: set[str]) -> Inputs:
+    return tuple((x, values[0] if x in single else tuple(values)) for x, values in lists.items())
+
+
+@pytest.mark.parametrize("lines", LINES, ids=map(str, range(len(LINES))))
+def test_neighbours_are_what_they_are_to_runs(lines: str) -> None:
+    """What the kernel assumes is true of just the pairs that may be replayed, and be refuted with."""
+    numbers, seen = random.Random(lines), set[bool]()
+    text = "b : vector where b[i] >= 1\n  " + lines.replace("; ", "\n  ")
+    spec = parse(Source("m", f"mechanism m\ninput\n  {text}\nprivacy 0\nprogram\n  emit done"))
+    groups = [item for item in spec.inputs if isinstance(item, n.Queries)]
+    public, single = (
+        {"b": [Fraction(x) for x in (1, 2, 1)]},
+        {x for g in groups if not g.vector for x in g.names},
+    )
+    for _ in range(ROUNDS):
+        data, prime = _pair(numbers, groups)
+        pair = Scenario(_given(public, set()), _given(data, single), _given(prime, single))
+        legal = not check_scenario(spec, pair)
+        assert Known(text, data, prime, public).contradicts is not legal, pair
+        seen.add(legal)
+    assert seen == {True, False}
 
 
 OPERATIONS: dict[int, Callable[..., float]] = {
