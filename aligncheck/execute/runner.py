@@ -232,7 +232,9 @@ def _assignments(wanted: list[QueryInfo], column: str | None) -> dict[str, str]:
 
 
 def _values(table: CsvTable, query: QueryInfo, column: str) -> list[Any]:
-    return table.numbers(column) if query.sort != "bool" else _truths(table, query, column)
+    if query.sort != "bool":
+        return table.numbers(column)
+    return [value_of(replace(query, vector=False), text) for text in table.texts(column)]
 
 
 def _count(given: Any) -> int:
@@ -254,12 +256,6 @@ def _answers(table: CsvTable, query: QueryInfo, column: str | None, label: str |
         return values[0]
     names = table.label_column(column) if label is None else label
     return values if names is None else Labelled(values, table.texts(names))
-
-
-def _truths(table: CsvTable, query: QueryInfo, column: str) -> list[Any]:
-    return [
-        value_of(QueryInfo(query.name, query.keyword, "bool", False), text) for text in table.texts(column)
-    ]
 
 
 def _names(queries: list[QueryInfo]) -> str:

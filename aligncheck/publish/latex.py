@@ -99,13 +99,8 @@ def _grid(grid: s.Grid) -> Iterator[str]:
         ">{\\raggedleft\\arraybackslash}" if at in grid.figures else ">{\\raggedright\\arraybackslash}"
         for at in range(columns)
     ]
-    narrow = (
-        sum(
-            len(max((r[at] for r in (grid.head, *grid.rows) if len(r) == columns), key=len, default=""))
-            for at in range(columns)
-        )
-        < _NARROW
-    )
+    whole = [row for row in (grid.head, *grid.rows) if len(row) == columns]
+    narrow = sum(max(map(len, column)) for column in zip(*whole, strict=True)) < _NARROW
     spec = "".join(
         ("r" if at in grid.figures else "l") if narrow else f"{kinds[at]}p{{{share}\\linewidth}}"
         for at in range(columns)

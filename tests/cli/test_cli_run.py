@@ -130,8 +130,6 @@ def test_selected_items_are_named(capsys: pytest.CaptureFixture[str], tmp_path: 
         assert lines[2].split() == ["#", "item", "released", "index", "gap"]
         rows = [line.split() for line in lines[3:5]]
         assert [row[:4] for row in rows] == [["0", items[0], "chosen", "1"], ["1", items[1], "chosen", "2"]]
-    assert main([*arguments, "--label", "shelve"]) == 2
-    assert "no column `shelve`\ndid you mean `shelf`?" in capsys.readouterr().err
 
 
 def test_without_a_seed_the_run_is_private(capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,11 +231,7 @@ def test_the_safe_modes_are_tried_in_order(
             ["--set", "T=1", "--set", "kk=2"],
             "`adaptive_svt_with_gap` has no parameter `kk`\ndid you mean `k`?",
         ),
-        (["--set", "T=1", "--set", "k=2"], "no value for `eps`\n"),
         ([*SETTINGS], "no data for `q`\nname a CSV file with `--data`"),
-        ([*SETTINGS, "--data", "no.csv"], "cannot read `no.csv`: No such file or directory"),
-        ([*SETTINGS, "--data", COUNTS, "--column", "price"], f"{COUNTS}:1: no column `price`"),
-        (["--set", "T=1", "--set", "k=0", "--set", "eps=1", "--data", COUNTS], "`k` "),
     ],
 )
 def test_bad_settings(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:

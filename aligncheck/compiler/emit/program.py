@@ -226,20 +226,15 @@ class Program:
         needed = labels or isinstance(loop.over, nodes.OverRange)
         return fresh("position", self.writer.names) if needed else None
 
-    def _item(self, index: nodes.Expr) -> str:
-        """An index that a record holds, or the name that it gets."""
-        if isinstance(index, nodes.Gather):
-            return fresh("selected", self.writer.names)
-        return self.writer.index(index)
-
     def _emit(self, statement: nodes.Emit, indent: str) -> Iterator[str]:
         item = None
         if (answered := self.answered.get(id(statement))) is not None:
-            item = (
-                self._index_of(answered.at) if isinstance(answered.at, nodes.For) else self._item(answered.at)
-            )
-            if isinstance(answered.at, nodes.Gather):  # done once, for the record and for its label
-                yield from bracket_lines(self.writer.gathered(answered.at), f"{indent}{item} = ")
+            at = answered.at
+            if isinstance(at, nodes.Gather):  # done once, for the record and for its label
+                item = fresh("selected", self.writer.names)
+                yield from bracket_lines(self.writer.gathered(at), f"{indent}{item} = ")
+            else:
+                item = self._index_of(at) if isinstance(at, nodes.For) else self.writer.index(at)
         key = statement.tag, tuple(f.name for f in statement.fields)
         record = self.classes[key]
         fields: list[Item] = []
@@ -248,12 +243,8 @@ class Program:
             fields.append(f"{python}={item if selected else self.writer.of_kind(part.value, kind)}")
         arguments: list[Item] = [call(record.name, fields)]
         if answered is not None:
-            at = (
-                f"{item} {'+' if answered.shift > 0 else '-'} {abs(answered.shift)}"
-                if answered.shift
-                else item
-            )
-            arguments.append(f"query=({quoted(answered.base)}, {at})")
+            shift = f" {'+' if answered.shift > 0 else '-'} {abs(answered.shift)}" if answered.shift else ""
+            arguments.append(f"query=({quoted(answered.base)}, {item}{shift})")
         if (gap := self.gaps.get(id(statement))) is not None:
             arguments.append(self._estimate(gap, dict(f[:2] for f in record.fields)[gap.field]))
         if (beside := self.chosen.get(id(statement))) is not None:

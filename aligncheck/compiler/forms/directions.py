@@ -8,7 +8,7 @@ needs no more of such numbers than their signs, and they stay as they are: costs
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import IntEnum
 
@@ -46,21 +46,24 @@ def directed(mechanism: Mechanism) -> Mechanism:
         given = iter(asked)
         return rewrite.own(s, lambda e: next(given)) if asked else s
 
-    return replace(
-        mechanism,
-        inputs=tuple(
-            replace(i, where=None if i.where is None else _rounded(i.where, _Way.UP))
-            for i in mechanism.inputs
-        ),
-        claim=rewrite.claimed(mechanism.claim, lambda e: _rounded(e, _Way.UP)),
-        body=rewrite.statements(mechanism.body, statement),
-    )
+    changed = with_said(mechanism, lambda e: _rounded(e, _Way.UP))
+    return replace(changed, body=rewrite.statements(mechanism.body, statement))
+
+
+def said_in(mechanism: Mechanism) -> tuple[Expr, ...]:
+    """What a mechanism claims, and what it declares of its inputs."""
+    return (*walk.claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None))
+
+
+def with_said(mechanism: Mechanism, change: Callable[[Expr], Expr]) -> Mechanism:
+    """The mechanism with all of this changed."""
+    inputs = (replace(i, where=None if i.where is None else change(i.where)) for i in mechanism.inputs)
+    return replace(mechanism, inputs=tuple(inputs), claim=rewrite.claimed(mechanism.claim, change))
 
 
 def _rounds(mechanism: Mechanism) -> bool:
     """Whether what it claims or declares rests on such numbers: by a square, or in so many words."""
-    said = [*walk.claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None)]
-    spoken = (e for each in said for e in walk.subexpressions(each))
+    spoken = (e for each in said_in(mechanism) for e in walk.subexpressions(each))
     return not isinstance(mechanism.claim, nodes.Pure) or any(
         isinstance(e, nodes.Call) and e.function in _ROUNDED for e in spoken
     )

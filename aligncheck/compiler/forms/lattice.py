@@ -221,8 +221,7 @@ def _on_lattice(statement: nodes.Sample) -> Family:
     """The family on a lattice: the step is one argument more."""
     family = statement.family.on_lattice
     if family is None:
-        what = f"`{statement.family.value}` noise has no discrete form"
-        raise NoFormError(what, statement.span)
+        raise NoFormError(f"`{statement.family.value}` noise has no discrete form", statement.span)
     return family
 
 
@@ -230,8 +229,7 @@ def refuse_noise_without_a_lattice(mechanism: Mechanism) -> None:
     """Raises NoFormError at the first draw that has no form on a lattice."""
     for statement in statements_in(mechanism.body):
         if isinstance(statement, nodes.Logistic):
-            what = "logistic noise has no form on a lattice"
-            raise NoFormError(what, statement.span)
+            raise NoFormError("logistic noise has no form on a lattice", statement.span)
         if isinstance(statement, nodes.Sample):
             _on_lattice(statement)
 

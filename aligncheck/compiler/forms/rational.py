@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.compiler.forms.directions import directed
+from aligncheck.compiler.forms.directions import directed, said_in, with_said
 from aligncheck.compiler.forms.equalities import with_equalities
 from aligncheck.compiler.forms.shared import IRRATIONAL, NoFormError, constant, fresh, names_of
 from aligncheck.language.families import Slope
@@ -125,16 +125,6 @@ def enclosed(function: str, x: Expr, near: Callable[[Expr], Expr]) -> Expr:
     if direction == "down":
         return call("min", call(function, x), call("max", least, near(x)))
     return call("max", least, call("min", most, near(x)))
-
-
-def irrational_calls(mechanism: Mechanism) -> tuple[nodes.Call, ...]:
-    """The irrational numbers that a run computes with."""
-    return tuple(
-        call
-        for statement in walk.statements_in(mechanism.body)
-        for expr in _evaluated(statement)
-        for call in _calls(expr)
-    )
 
 
 def refuse_irrational_clauses(mechanism: Mechanism) -> None:
@@ -253,11 +243,8 @@ def stands_for(name: str) -> str | None:
 
 def computed_near(mechanism: Mechanism) -> Iterator[nodes.Call]:
     """The irrational numbers that a run computes with, in declarations and in the claim as well."""
-    yield from irrational_calls(mechanism)
-    for expr in (
-        *walk.claimed_in(mechanism.claim),
-        *(i.where for i in mechanism.inputs if i.where is not None),
-    ):
+    evaluated = (expr for s in walk.statements_in(mechanism.body) for expr in _evaluated(s))
+    for expr in (*evaluated, *said_in(mechanism)):
         yield from _calls(expr)
 
 
@@ -289,14 +276,9 @@ def with_rational_numbers(mechanism: Mechanism, names: Mapping[str, str]) -> Mec
 
         return changed
 
-    said = computed(
-        (*walk.claimed_in(mechanism.claim), *(i.where for i in mechanism.inputs if i.where is not None))
-    )
     functions = tuple(nodes.Function(name, (Sort.REAL,), Sort.REAL) for name in names.values())
     return replace(
-        mechanism,
-        inputs=tuple(replace(i, where=None if i.where is None else said(i.where)) for i in mechanism.inputs),
-        claim=rewrite.claimed(mechanism.claim, said),
+        with_said(mechanism, computed(said_in(mechanism))),
         body=rewrite.statements(mechanism.body, lambda s: rewrite.own(s, computed(tuple(_evaluated(s))))),
         functions=(*mechanism.functions, *functions),
     )

@@ -112,14 +112,9 @@ def _own(statement: Stmt) -> Stmt:
             | nodes.Empty()
         ):
             pass
-    match statement:
-        case nodes.For() | nodes.While():
-            statement = replace(statement, body=_without_passes(statement.body), invariants=())
-        case nodes.If(branches=branches, otherwise=otherwise):
-            arms = tuple(replace(b, body=_without_passes(b.body)) for b in branches)
-            statement = replace(statement, branches=arms, otherwise=_without_passes(otherwise))
-        case nodes.Simple():
-            pass
+    statement = rewrite.with_blocks(statement, _without_passes)
+    if isinstance(statement, nodes.For | nodes.While):
+        statement = replace(statement, invariants=())
     return rewrite.own(statement, normal)
 
 
@@ -273,15 +268,7 @@ def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
     def block(some: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         found: list[Stmt] = []
-        for statement in some:
-            match statement:
-                case nodes.If(branches=branches, otherwise=otherwise):
-                    arms = tuple(replace(b, body=block(b.body)) for b in branches)
-                    statement = replace(statement, branches=arms, otherwise=block(otherwise))
-                case nodes.For(body=inner) | nodes.While(body=inner):
-                    statement = replace(statement, body=block(inner))
-                case nodes.Simple():
-                    pass
+        for statement in (rewrite.with_blocks(each, block) for each in some):
             before = found[-1] if found else None
             if (
                 isinstance(statement, nodes.Emit)
@@ -300,7 +287,4 @@ def _selections_inside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 
 
 def _put(emit: nodes.Emit, name: str, value: Expr) -> Stmt:
-    def expr(e: Expr) -> Expr:
-        return value if isinstance(e, nodes.Name) and e.ident == name else e
-
-    return rewrite.own(emit, lambda top: rewrite.bottom_up(top, expr))
+    return rewrite.own(emit, lambda top: rewrite.with_other(top, nodes.Name(name), value))

@@ -13,6 +13,7 @@ OnExpr = Callable[[Expr], Expr]
 """What stands in the place of a whole expression, its parts included."""
 
 OnStmt = Callable[[nodes.Stmt], nodes.Stmt]
+OnBlock = Callable[[tuple[nodes.Stmt, ...]], tuple[nodes.Stmt, ...]]
 
 
 def bottom_up(expr: Expr, change: OnExpr) -> Expr:
@@ -28,18 +29,22 @@ def with_other(expr: Expr, old: Expr, new: Expr) -> Expr:
 def statements(body: Iterable[nodes.Stmt], change: OnStmt) -> tuple[nodes.Stmt, ...]:
     """The block with `change` done at every statement, those inside before those around them."""
 
-    def one(statement: nodes.Stmt) -> nodes.Stmt:
-        match statement:
-            case nodes.If(branches=branches, otherwise=otherwise):
-                arms = tuple(replace(b, body=statements(b.body, change)) for b in branches)
-                statement = replace(statement, branches=arms, otherwise=statements(otherwise, change))
-            case nodes.For(body=inner) | nodes.While(body=inner):
-                statement = replace(statement, body=statements(inner, change))
-            case nodes.Simple():
-                pass
-        return change(statement)
+    def inside(block: tuple[nodes.Stmt, ...]) -> tuple[nodes.Stmt, ...]:
+        return statements(block, change)
 
-    return tuple(one(each) for each in body)
+    return tuple(change(with_blocks(each, inside)) for each in body)
+
+
+def with_blocks(statement: nodes.Stmt, change: OnBlock) -> nodes.Stmt:
+    """The statement with `change` done at the blocks right inside it."""
+    match statement:
+        case nodes.If(branches=branches, otherwise=otherwise):
+            arms = tuple(replace(b, body=change(b.body)) for b in branches)
+            return replace(statement, branches=arms, otherwise=change(otherwise))
+        case nodes.For(body=inner) | nodes.While(body=inner):
+            return replace(statement, body=change(inner))
+        case nodes.Simple():
+            return statement
 
 
 def repeated(rounds: nodes.Rounds | None, change: OnExpr) -> nodes.Rounds | None:
