@@ -24,12 +24,7 @@ MARK = "$differing_q"
     [
         (ODD, ["i%2 == 1"], [f"{MARK}%2 == 1 or s' == s"], []),
         (ROWS + LINE, [], [], [f"1 if floor({MARK}/m) < i and {MARK}%m == 0 else 0"]),
-        (
-            TURNS + LINE,
-            ["floor(t/m) <= 3", "floor(t/m) < 3 or t%m == 0"],
-            [f"floor(t/m) + (1 if 0 <= {MARK} < t%m else 0) <= 3"],
-            [f"floor(t/m) + (1 if 0 <= {MARK} < t%m else 0)"],
-        ),
+        (TURNS + LINE, [], [], [f"floor(t/m) + (1 if 0 <= {MARK} < t%m else 0)"]),
     ],
 )
 def test_places_are_told_by_a_remainder(

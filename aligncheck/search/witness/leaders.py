@@ -116,10 +116,6 @@ class Leaders(Scans):
             start = added_up.value_before(self.spec, self.loops[k], p.ident)
             if start is not None:
                 yield implied(test, n.Compare("==", p, start))
-        for flag in (_primed(up, primed) for up in self._truths(k).values()):
-            for test in (none, few):
-                yield n.Compare("==", flag, test)
-                yield n.Compare("==", flag, n.Unary("not", test))
         at = f"at_{k}"
         for body in (self._in_run(v, primed) for v in self._values(k)):
             for end, argument in self._ends(k):
@@ -149,7 +145,6 @@ class Leaders(Scans):
             alone = n.Logic("or", (none, n.Logic("and", (few, n.Compare("==", left_out, over.low)))))
             for flag in (_primed(up, primed) for up in self._truths(k).values()):
                 yield n.Compare("==", flag, alone)
-                yield n.Compare("==", flag, n.Unary("not", alone))
             others = n.Compare("!=", n.Name(at), left_out)
             for body, (end, argument) in product(self._values(k), self._ends(k)):
                 ends = (

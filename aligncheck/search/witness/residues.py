@@ -78,20 +78,9 @@ class Residues(Scans):
         return n.Compare("<", _whole(mark, by), self._index(k))
 
     def early_by_classes(self, k: int) -> Iterator[n.Expr]:
-        """Of every run: that a loop stays with its remainder; how rounds through all answers are counted."""
+        """Of every run: that a loop stays with its remainder."""
         for x, by, first in self._strides(k):
             yield n.Compare("==", n.Binary("%", x, by), _rest(first, by))
-        for by, times in self._again(k):
-            at, rest = self._index(k), n.Binary("%", self._index(k), by)
-            after = (total(at) + total(ONE)).expression()
-            begun, then = _whole(at, by), _whole(after, by)
-            same = (n.Compare("==", then, begun), n.Compare("==", n.Binary("%", after, by), _next(rest)))
-            anew = (n.Compare("==", then, _next(begun)), n.Compare("==", n.Binary("%", after, by), ZERO))
-            last = n.Compare("==", rest, n.Binary("-", by, ONE))
-            yield either(n.Logic("and", same), n.Logic("and", (*anew, last)))
-            if times is not None:
-                yield less(begun, times)
-                yield either(n.Compare("<", begun, times), n.Compare("==", rest, ZERO))
 
     def by_classes(self, k: int) -> Iterator[n.Expr]:
         """Of both runs: that sums are apart only if an answer that moves has such a place."""
@@ -109,8 +98,6 @@ class Residues(Scans):
                     yield either(*seen, n.Compare("==", n.Name(x, True), n.Name(x)))
                     yield either(*inside, n.Compare("==", n.Name(x, True), n.Name(x)))
                     yield less(_apart(x), most)
-        for by, times in self._again(k):
-            yield from (less(e, times) for e in self._seen_again(k, by) if times is not None)
 
     def often_by_classes(self, line: n.Shift, k: int, over: bool) -> Iterator[n.Expr]:
         """How often a line was on before a round of a loop, or in one that is `over`."""
@@ -215,10 +202,6 @@ def _rest(place: n.Expr, by: n.Expr) -> n.Expr:
 
 def _whole(e: n.Expr, by: n.Expr) -> n.Expr:
     return n.Call("floor", (n.Binary("/", e, by),))
-
-
-def _next(e: n.Expr) -> n.Expr:
-    return n.Binary("+", e, ONE)
 
 
 def _apart(x: str) -> n.Expr:
