@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
+from itertools import islice
 from typing import Any, Never, TypeAlias
 
 from aligncheck.language.families import Lattice, Moves, Slope
@@ -24,7 +25,7 @@ from aligncheck.language.syntax.walk import (
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.meaning.interpreter import NoiseKey, value_text
 from aligncheck.meaning.scenario import Scenario, ScenarioError, check_scenario
-from aligncheck.synthesis.runs import some_pairs
+from aligncheck.synthesis.runs import pairs
 from aligncheck.verdict import (
     AlignmentFails,
     Counterexample,
@@ -61,7 +62,7 @@ def presets(result: FileResult, start: Mapping[str, Any]) -> Iterator[Json]:
     if start and mechanism is not None:
         found = [*found, ("A quiet run", _started(mechanism, start))]
     elif mechanism is not None and not found:
-        found = [("A run", pair.scenario) for pair in some_pairs(mechanism, 1)]
+        found = [("A run", pair.scenario) for pair in islice(pairs(mechanism), 1)]
     yield from ({"label": label, "scenario": scenario_document(scenario)} for label, scenario in found)
 
 

@@ -25,10 +25,11 @@ from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import has_densities
 from aligncheck.search.attempt import refuse_contradiction
 from aligncheck.search.table_lines import all_as_cells
+from aligncheck.synthesis import runs
 from aligncheck.synthesis.dearest import ONE_PROOF
 from aligncheck.synthesis.put_in import with_alignment
 from aligncheck.synthesis.reading import ONE, ProgramReading
-from aligncheck.synthesis.runs import SIZE, StoredPair, pair_of, some_pairs
+from aligncheck.synthesis.runs import SIZE, StoredPair, pair_of
 from aligncheck.synthesis.templates import LineChoice, Lines, candidates, exchanges
 from aligncheck.verdict import AlignmentFails, Verdict, Verified
 
@@ -129,7 +130,7 @@ class _AlignmentSearch:
         if not self.names and not reading.calls:
             return NoAlignment(self.tally, "it draws no noise")
         self.options = [list(self._legal(candidates(reading, reading.sites[name]))) for name in self.names]
-        self.pairs = some_pairs(self.mechanism, self.effort.pairs)
+        self.pairs = list(islice(runs.pairs(self.mechanism), self.effort.pairs))
         one_way = [group for group in reading.groups if group.adjacency.one_way and group.vector]
         whole = list(exchanges(reading)) if any(s.family.upward for s in reading.sites.values()) else []
         if one_way or whole:

@@ -29,7 +29,7 @@ from aligncheck.synthesis.formulas import NoFormulaError, formula, formula_text,
 from aligncheck.synthesis.least import LeastClaim, least_claim, moved_at_most, multiple_of
 from aligncheck.synthesis.put_in import with_claim
 from aligncheck.synthesis.reading import SELECTIONS, ProgramReading
-from aligncheck.synthesis.runs import some_pairs
+from aligncheck.synthesis.runs import pairs
 from aligncheck.synthesis.templates import guards_for
 
 _RELAXED = Fraction(16)
@@ -105,7 +105,7 @@ def verified_changes(judge: Judge, changes: Iterator[Repair]) -> Iterator[Repair
             mechanism = check(change.source, parse(change.source))
         except SpecError:
             continue
-        ruled_out = any(pair.breaks(mechanism) for pair in some_pairs(mechanism, _RUNS))
+        ruled_out = any(pair.breaks(mechanism) for pair in islice(pairs(mechanism), _RUNS))
         if not ruled_out and verified(judge, change.source):
             yield change
 
@@ -203,13 +203,16 @@ def formula_repairs(judge: Judge, source: Source, mechanism: n.Mechanism, effort
     moved = None if mechanism.uses or mechanism.most is not None else moved_at_most(source, effort)
     if moved is None:
         return
+    import sympy
+
     reading = ProgramReading(mechanism)
     scales = {s.name: s.args[0] for s in statements_in(mechanism.body) if isinstance(s, n.Sample)}
     try:
         shares = {v: to_sympy(e) / formula(reading, scales[v]) for v, e in moved.items()}
         claim = to_sympy(mechanism.privacy)
         factors = {v: share / (claim - sum(shares.values()) + share) for v, share in shares.items()}
-        scaled = [(v, f, with_scales(source, f, v)) for v, f in map(_cancelled, factors.items())]
+        cancelled = {v: sympy.cancel(factor) for v, factor in factors.items()}
+        scaled = [(v, f, with_scales(source, f, v)) for v, f in cancelled.items()]
     except NoFormulaError:
         return
     for v, factor, made in scaled:
@@ -220,12 +223,6 @@ def formula_repairs(judge: Judge, source: Source, mechanism: n.Mechanism, effort
     looser = with_claim(source, whole)
     if verified(judge, looser):
         yield Repair(f"the claim `{whole}`", looser)
-
-
-def _cancelled(named: tuple[str, Any]) -> tuple[str, Any]:
-    import sympy
-
-    return named[0], sympy.cancel(named[1])
 
 
 def with_scales(source: Source, factor: Any, name: str | None = None) -> Source:

@@ -80,11 +80,6 @@ def pair_of(mechanism: n.Mechanism, scenario: Scenario) -> StoredPair | None:
     return StoredPair(scenario, run, machine, frozenset(draw.name for draw in run.draws))
 
 
-def some_pairs(mechanism: n.Mechanism, size: int = SIZE) -> list[StoredPair]:
-    """Up to `size` of the `pairs`."""
-    return list(islice(pairs(mechanism), size))
-
-
 def pairs(mechanism: n.Mechanism) -> Iterator[StoredPair]:
     """Pairs, each made when it is asked for: answers and noise are small multiples of the sensitivity, so
     that ties and equal sums occur; in half of them some noise is far out.

@@ -1,6 +1,6 @@
 """Draws with a stated density: where they may stand, and what they cannot be mixed with.
 
-They are proved by a rule of their own (`obligations.density`), which speaks of a program that makes the same
+They are proved by a rule of their own (`kernel.choosing`), which speaks of a program that makes the same
 draws, one after the other, in every run.
 """
 
