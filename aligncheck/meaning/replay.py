@@ -361,7 +361,7 @@ def _distribution(draw: interpreter.Draw) -> str:
 
 
 def _count_violation(pair: _Pair) -> Iterator[BrokenCondition]:
-    on_d, on_d_prime = draw_count(pair.run_d), draw_count(pair.run_d_prime)
+    on_d, on_d_prime = len(pair.run_d.draws), len(pair.run_d_prime.draws)
     if on_d == on_d_prime or pair.parted is None:
         return
     step = pair.steps[pair.parted].on_d or pair.steps[pair.parted].on_d_prime
@@ -436,11 +436,6 @@ def same_output(run_a: interpreter.Run, run_b: interpreter.Run) -> bool:
         and isinstance(run_b.ended, interpreter.Finished)
         and _first_difference(run_a, run_b) is None
     )
-
-
-def draw_count(run: interpreter.Run) -> int:
-    """How many random variables the run used."""
-    return len(run.draws)
 
 
 def aligned(replayed: Replay) -> tuple[tuple[interpreter.NoiseKey, Number], ...]:

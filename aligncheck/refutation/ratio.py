@@ -18,7 +18,7 @@ from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Mechanism, Sample
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning.exact import Undecided, Undefined
-from aligncheck.meaning.interpreter import Input, Inputs, Stopped
+from aligncheck.meaning.interpreter import Input, Stopped
 from aligncheck.refutation.claims import claim_for
 from aligncheck.refutation.databases import legal
 from aligncheck.refutation.enclosure import NotComputable
@@ -47,10 +47,13 @@ def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Cl
     if violation.level is None or NAME not in dict(scenario.parameters) or _on_lattice(mechanism):
         return None
     effort = effort.part(seconds=_SECONDS)
-    parts = [
-        _closed(mechanism, scenario.parameters, data, violation, effort)
-        for data in (scenario.data, scenario.data_prime)
-    ]
+    try:
+        parts = [
+            closed_form(mechanism, inputs, violation.event, name=NAME, effort=effort)
+            for inputs in (scenario.on_d, scenario.on_d_prime)
+        ]
+    except OutOfTime:
+        return None
     if parts[0] is None or parts[1] is None:
         return None
     if parts[0].count_ops() + parts[1].count_ops() > _LARGEST:
@@ -65,17 +68,6 @@ def formula_of(mechanism: Mechanism, violation: Violation, effort: Effort) -> Cl
 def _on_lattice(mechanism: Mechanism) -> bool:
     """Whether there is discrete noise: sums over it have long closed forms, which take long."""
     return any(isinstance(s, Sample) and s.family.discrete for s in statements_in(mechanism.body))
-
-
-def _closed(
-    mechanism: Mechanism, parameters: Inputs, data: Inputs, violation: Violation, effort: Effort
-) -> Any:
-    try:
-        return closed_form(
-            mechanism, {**dict(parameters), **dict(data)}, violation.event, name=NAME, effort=effort
-        )
-    except (NotComputable, OutOfTime, Undecided, Undefined):
-        return None
 
 
 # --- one probability --------------------------------------------------------------------------------------

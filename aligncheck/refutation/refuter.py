@@ -39,9 +39,9 @@ from aligncheck.refutation.pair_search import (
     simplified,
     spread,
     unit_of,
+    united,
 )
 from aligncheck.refutation.trial_outputs import free_numbers, outputs_of
-from aligncheck.refutation.unions import united
 from aligncheck.refutation.violation import Ended, Finding, NoViolation, Searched, StrongestSeen, Violation
 from aligncheck.workers import TooLongError, stopped_after
 

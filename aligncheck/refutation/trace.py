@@ -103,12 +103,7 @@ def _rational(z3: Any, value: Any) -> Any:
 
 
 def _number(model: Any, term: Any) -> Fraction:
-    value = model.eval(term, model_completion=True)
-    return (
-        Fraction(int(value.numerator_as_long()), int(value.denominator_as_long()))
-        if (hasattr(value, "numerator_as_long"))
-        else Fraction(int(value.as_long()))
-    )
+    return Fraction(model.eval(term, model_completion=True).as_string())
 
 
 def _run(

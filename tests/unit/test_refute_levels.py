@@ -29,10 +29,9 @@ from aligncheck.refutation.events import (
     disjoint,
 )
 from aligncheck.refutation.measure import Meter
-from aligncheck.refutation.pair_search import Candidate, score
+from aligncheck.refutation.pair_search import Candidate, score, united
 from aligncheck.refutation.probability import probability, shapes
 from aligncheck.refutation.refuter import Aim, refute
-from aligncheck.refutation.unions import united
 from aligncheck.refutation.violation import LossKind, Violation
 
 HALF, ONE = Fraction(1, 2), Fraction(1)

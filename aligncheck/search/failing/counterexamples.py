@@ -40,7 +40,7 @@ from aligncheck.meaning.interpreter import (
     Stopped,
     truth_of,
 )
-from aligncheck.meaning.replay import Replay, aligned, beside, draw_count, replay, same_output
+from aligncheck.meaning.replay import Replay, aligned, beside, replay, same_output
 from aligncheck.meaning.scenario import Scenario, ScenarioError
 from aligncheck.search.failing.draws import draws_are_told
 from aligncheck.search.failing.models import LIMITS, Models
@@ -641,7 +641,7 @@ class _Search:
             shown = Counterexample(pair[0], first, pair[1])
             if condition is Condition.SCALES:
                 return self._rescaled(shown, second.run_d)
-            counts = draw_count(first.run_d), draw_count(second.run_d)
+            counts = len(first.run_d.draws), len(second.run_d.draws)
             if counts[0] != counts[1]:
                 span = _parting(p, q) or self.inputs.mechanism.span
                 message = f"the same output after {min(counts)} and after {max(counts)} draws"
