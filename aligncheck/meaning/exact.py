@@ -205,6 +205,11 @@ def rational_above(a: Number) -> Fraction:
     return a if isinstance(a, Fraction) else (floor(multiply(a, fine)) + 1) / fine
 
 
+def rational_below(a: Number, fine: int) -> Fraction:
+    """A rational number that is at most this one, and less than 1/fine away."""
+    return a if isinstance(a, Fraction) else floor(multiply(a, Fraction(fine))) / fine
+
+
 def absolute(a: Number) -> Number:
     """|a|."""
     return negative(a) if sign(a) < 0 else a

@@ -18,7 +18,7 @@ from aligncheck.language.syntax.nodes import Mechanism, Sort
 from aligncheck.language.syntax.walk import names_in, statements_in, subexpressions
 from aligncheck.meaning import exact
 from aligncheck.meaning.choices import allowed, constants_of
-from aligncheck.meaning.exact import Irrational, Undecided, Undefined, Value
+from aligncheck.meaning.exact import Undecided, Undefined, Value
 from aligncheck.meaning.interpreter import Input, Inputs, RunScope, Stopped, evaluate, number_of
 from aligncheck.meaning.scenario import (
     Place,
@@ -40,6 +40,8 @@ _FAR = 3
 """The shapes come to numbers that are no larger."""
 _SMALL = 64
 """Defaults are tried as the nearest number with a denominator up to this."""
+_FINE = 4096
+"""Irrational bounds are rounded down to such a fraction: a move by that is legal, too."""
 _RANKS = 5
 """A choice strays from the preferred values by so many places in all, at most."""
 
@@ -287,12 +289,12 @@ def step_at(spot: Spot, parameters: Inputs) -> Fraction:
         if spot.group.adjacency.free:
             if spot.group.range is None:
                 return Fraction(0)
-            low, high = (_rational(number_of(bound, scope)) for bound in spot.group.range)
+            low, high = (exact.rational_below(number_of(bound, scope), _FINE) for bound in spot.group.range)
             size = high - low
         elif spot.group.sensitivity is None:
             return Fraction(0)
         else:
-            size = _rational(number_of(spot.group.sensitivity, scope))
+            size = exact.rational_below(number_of(spot.group.sensitivity, scope), _FINE)
         unit = grain(spot, parameters)
         return size if unit is None else size // unit * unit
     except (Stopped, Undecided, Undefined):
@@ -308,13 +310,6 @@ def grain(spot: Spot, parameters: Inputs) -> Fraction | None:
             return None
         return step if isinstance(step, Fraction) and step > 0 else None
     return Fraction(1) if spot.group.sort is Sort.INT else None
-
-
-def _rational(number: Fraction | Irrational) -> Fraction:
-    """A rational close below an irrational bound: a move by it is legal, too."""
-    if isinstance(number, Fraction):
-        return number
-    return Fraction(exact.floor(exact.multiply(number, Fraction(4096))), 4096)
 
 
 # --- patterns ---------------------------------------------------------------------------------------------
@@ -381,7 +376,7 @@ def _within(spot: Spot, parameters: Inputs, base: Value, level: int) -> Value:
     if spot.group.range is not None:
         scope = RunScope(dict(parameters))
         try:
-            low, high = (_rational(number_of(bound, scope)) for bound in spot.group.range)
+            low, high = (exact.rational_below(number_of(bound, scope), _FINE) for bound in spot.group.range)
         except (Stopped, Undecided, Undefined):
             return value
         # In the local model the whole range is one step: D at one end, D' at the other.

@@ -16,7 +16,7 @@ from aligncheck.language.families import Lattice
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import statements_in
 from aligncheck.meaning import exact, interpreter
-from aligncheck.meaning.exact import Irrational, Number, Undecided, Undefined, Value
+from aligncheck.meaning.exact import Number, Undecided, Undefined, Value
 from aligncheck.meaning.exact_density import log_weights
 from aligncheck.meaning.scenario import Scenario
 from aligncheck.refutation.events import Between, CompleteOutput, Event, Exactly, Raises, RecordPattern
@@ -26,6 +26,8 @@ _SIZES = (0, 0, 1, -1, 2, -2, 4, -4, 8, -8)
 _JITTER = 64
 _STEPS = 400
 _NEAR = Fraction(1, 10**7)
+_FINE = 1024
+"""Of irrational numbers rationals this fine are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,20 +81,16 @@ class Seen:
 def _between(value: Value, width: Fraction) -> Between | None:
     if isinstance(value, bool):
         return None
-    middle = value if isinstance(value, Fraction) else _rounded(value)
+    middle = exact.rational_below(value, _FINE)
     return Between(middle - width / 2, middle + width / 2)
 
 
-def _rounded(number: Irrational) -> Fraction:
-    return Fraction(exact.floor(exact.multiply(number, Fraction(1024))), 1024)
-
-
-def outputs_of(mechanism: nodes.Mechanism, scenario: Scenario, *, runs: int, seed: int = 0) -> list[Seen]:
+def outputs_of(mechanism: nodes.Mechanism, scenario: Scenario, *, runs: int) -> list[Seen]:
     """Outputs of `runs` runs on D and as many on D', one for each shape, the most frequent first."""
     first: dict[object, Seen] = {}
     counts: dict[object, int] = {}
     for side, data in enumerate((scenario.data, scenario.data_prime)):
-        random = Random(f"{seed}/{side}")
+        random = Random(f"0/{side}")
         inputs = {**dict(scenario.parameters), **dict(data)}
         for _ in range(runs):
             try:
@@ -232,7 +230,7 @@ class _Noise:
             return size % 2
         match site.family.row.lattice:
             case Lattice.NONE:
-                return size * (site.args[0] if isinstance(site.args[0], Fraction) else _rounded(site.args[0]))
+                return size * exact.rational_below(site.args[0], _FINE)
             case Lattice.WHOLE:
                 return size
             case Lattice.STEP:
@@ -244,7 +242,5 @@ class _Noise:
             return Fraction(self._random.choice(indices))
         size = self._size() + Fraction(self._random.randint(1, _JITTER), 4 * _JITTER)
         if statement.low is None:
-            location = interpreter.number_of(statement.location, scope)
-            return exact.add(location if isinstance(location, Fraction) else _rounded(location), size)
-        low = interpreter.number_of(statement.low, scope)
-        return exact.add(low if isinstance(low, Fraction) else _rounded(low), abs(size))
+            return exact.rational_below(interpreter.number_of(statement.location, scope), _FINE) + size
+        return exact.rational_below(interpreter.number_of(statement.low, scope), _FINE) + abs(size)
