@@ -165,7 +165,6 @@ def _range(declared: nodes.Input) -> str:
 
 def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lemma: bool) -> Iterator[Text]:
     """Each condition with its item of the lemma, how it was discharged, and the steps that this took."""
-    order = {condition: number for number, condition in enumerate(Condition)}
     rows = [
         (
             Text(report.condition.lemma if by_lemma and report.condition.lemma != "-" else ""),
@@ -174,9 +173,14 @@ def _conditions(canvas: Canvas, conditions: Sequence[ConditionReport], *, by_lem
             prose(report.how),
             Text(f"{sum(one.steps or 0 for one in report.obligations):,} steps", style="dim"),
         )
-        for report in sorted(conditions, key=lambda report: order[report.condition])
+        for report in _in_order(conditions)
     ]
     yield from canvas.table(rows, {3}, 2)
+
+
+def _in_order(conditions: Sequence[ConditionReport]) -> list[ConditionReport]:
+    """In that of the lemma."""
+    return sorted(conditions, key=lambda report: list(Condition).index(report.condition))
 
 
 _STATUS_STYLES = {Status.PROVED: "green", Status.FAILED: "bold red", Status.UNKNOWN: "bold yellow"}
@@ -426,14 +430,9 @@ def to_prove(
 
 def _summary(canvas: Canvas, conditions: Sequence[ConditionReport]) -> Iterator[Text]:
     """`proved: …   failed: …   unknown: …`, those that there are, in the order of the lemma."""
-    order = {condition: number for number, condition in enumerate(Condition)}
     parts: list[Text] = []
     for status in Status:
-        ids = [
-            report.condition.id
-            for report in sorted(conditions, key=lambda report: order[report.condition])
-            if report.status is status
-        ]
+        ids = [report.condition.id for report in _in_order(conditions) if report.status is status]
         if ids:
             parts.append(Text.assemble((f"{status.value}: ", _STATUS_STYLES[status]), ", ".join(ids)))
     yield from canvas.wrapped(Text("     ").join(parts), canvas.width)

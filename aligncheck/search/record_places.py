@@ -131,8 +131,8 @@ def _runs(body: tuple[n.Stmt, ...]) -> set[RunOfTags]:
                 parts = {((tag,), False)}
             case n.Break():
                 parts = {((), True)}
-            case n.If(branches=branches, otherwise=otherwise):
-                parts = {run for block in (*(b.body for b in branches), otherwise) for run in _runs(block)}
+            case n.If():
+                parts = {run for arm in s.arms for run in _runs(arm)}
             case n.Repeat():
                 emits = any(isinstance(each, n.Emit) for each in statements_in((s,)))
                 parts = {((), False), (("",), False)} if emits else {((), False)}

@@ -135,8 +135,7 @@ def coins_help(mechanism: n.Mechanism, at: Span) -> str | None:
     stmts = list(walk.statements_in(mechanism.body))
     coins = {s.name: s for s in stmts if isinstance(s, n.Sample) and s.family.coin}
     for stmt in (s for s in stmts if isinstance(s, n.If) and any(b.test.span == at for b in s.branches)):
-        arms = (*(b.body for b in stmt.branches), stmt.otherwise)
-        drawn = [{s.name for s in walk.statements_in(arm) if isinstance(s, n.Sample)} for arm in arms]
+        drawn = [{s.name for s in walk.statements_in(arm) if isinstance(s, n.Sample)} for arm in stmt.arms]
         for x in sorted(set.intersection(*drawn) & coins.keys()):
             index = coins[x].index
             return ARMS.format(x, x if index is None else f"{x}[{unparse_expr(index)}]")
@@ -151,8 +150,7 @@ def coins_help(mechanism: n.Mechanism, at: Span) -> str | None:
         if asked and others:
             return _one_coin(coins[min(asked)], coins[min(others)])
         released = {s.tag for s in walk.statements_in((stmt,)) if isinstance(s, n.Emit)}
-        arms = (*(b.body for b in stmt.branches), stmt.otherwise)
-        alike = len(released) == 1 and all(len(arm) == 1 and isinstance(arm[0], n.Emit) for arm in arms)
+        alike = len(released) == 1 and all(len(arm) == 1 and isinstance(arm[0], n.Emit) for arm in stmt.arms)
         if asked and alike and (not mechanism.align or any(b.test.span == at for b in stmt.branches)):
             return RECORDS.format(min(asked), min(released))
     return None

@@ -145,8 +145,8 @@ def _goes_on(body: tuple[n.Stmt, ...], counter: str, last: frozenset[tuple[str, 
                 return True
             case n.Break():
                 return True
-            case n.If(branches, otherwise):
-                if all(_goes_on(arm, counter, last) for arm in (*(b.body for b in branches), otherwise)):
+            case n.If():
+                if all(_goes_on(arm, counter, last) for arm in statement.arms):
                     return True
             case n.Simple() | n.Repeat():
                 pass
@@ -160,9 +160,9 @@ def _inside(
     for statement in body:
         yield statement, under, inner
         match statement:
-            case n.If(branches, otherwise):
+            case n.If(branches):
                 tested = under or any(walk.names_in(branch.test) & noisy for branch in branches)
-                for arm in (*(branch.body for branch in branches), otherwise):
+                for arm in statement.arms:
                     yield from _inside(arm, noisy, tested, inner)
             case n.For(body=rounds) | n.While(body=rounds):
                 yield from _inside(rounds, noisy, under, True)

@@ -119,11 +119,10 @@ def _check_growth(source: Source, body: tuple[n.Stmt, ...], sizes: dict[str, _Si
         match statement:
             case n.Assign(name, value):
                 sizes = {**sizes, name: _size_of(source, value, sizes)}
-            case n.If(branches, otherwise):
+            case n.If():
                 for expr in walk.own_expressions(statement):
                     _size_of(source, expr, sizes)
-                bodies = [*(branch.body for branch in branches), otherwise]
-                ends = [_check_growth(source, each, sizes) for each in bodies]
+                ends = [_check_growth(source, arm, sizes) for arm in statement.arms]
                 sizes = {name: max(end.get(name, _ATOM) for end in ends) for end in ends for name in end}
             case n.For(body=inner) | n.While(body=inner):
                 changed = {each.name for each in walk.statements_in(inner) if isinstance(each, n.Assign)}

@@ -426,6 +426,11 @@ class If(Node):
     branches: tuple[Branch, ...]
     otherwise: tuple[Stmt, ...]
 
+    @property
+    def arms(self) -> tuple[tuple[Stmt, ...], ...]:
+        """The blocks of which a run takes one."""
+        return (*(branch.body for branch in self.branches), self.otherwise)
+
 
 @dataclass(frozen=True, slots=True)
 class OverQueries(Node):

@@ -47,8 +47,8 @@ def _step(statement: nodes.Stmt, ways: set[_Done]) -> set[_Done]:
             return {((*tags, tag), draws, False) for tags, draws, _ in ways}
         case nodes.Break():
             return {(tags, draws, True) for tags, draws, _ in ways}
-        case nodes.If(branches=branches, otherwise=otherwise):
-            return set().union(*(_after(b, ways) for b in (*(x.body for x in branches), otherwise)))
+        case nodes.If():
+            return set().union(*(_after(arm, ways) for arm in statement.arms))
         case nodes.For(body=body) | nodes.While(body=body):
             over = set[_Done]()
             for _ in range(_ROUNDS):

@@ -52,7 +52,7 @@ def placed_in_arms(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
     at = n.Number(Fraction(len(placed_records(spec))))
     for stmt in spec.body:
         if not isinstance(stmt, n.Emit) and any(isinstance(s, n.Emit) for s in walk.statements_in((stmt,))):
-            arms = (*(b.body for b in stmt.branches), stmt.otherwise) if isinstance(stmt, n.If) else ()
+            arms = stmt.arms if isinstance(stmt, n.If) else ()
             first = ([s for s in arm if isinstance(s, n.Emit)][:1] for arm in arms)
             return [(at, emit) for each in first for emit in each]
     return []

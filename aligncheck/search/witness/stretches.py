@@ -123,9 +123,8 @@ def read_from(spec: n.Mechanism) -> list[frozenset[str]]:
                     after = left
                 case n.Assign(name=name):
                     after = after - {name} | own_names
-                case n.If(branches=branches, otherwise=otherwise):
-                    ways = (before(each, after, left) for each in (*(b.body for b in branches), otherwise))
-                    after = own_names.union(*ways)
+                case n.If():
+                    after = own_names.union(*(before(arm, after, left) for arm in stmt.arms))
                 case n.For(body=inner) | n.While(body=inner):
                     head, known = after | own_names, frozenset[str]()
                     while head != known:
