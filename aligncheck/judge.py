@@ -25,8 +25,6 @@ from aligncheck.search.witness.collect import TooManyPathsError
 from aligncheck.search.witness.composed import promised, witnesses
 from aligncheck.search.witness.enough import multiplies
 from aligncheck.search.witness.fit import HELPED, WANTS_LINES, Proposals, Tries, refined
-from aligncheck.search.witness.found import shown_lines
-from aligncheck.search.witness.sorting import with_sorts
 from aligncheck.verdict import Error, Unknown, Verdict, Verified, name_of
 
 ROUNDS = 40
@@ -171,8 +169,8 @@ class Judge:
         `called` itself and keeps them. Raises TooManyPathsError.
         """
         answer = Rejected("cost", mechanism.span, "nothing was tried")
-        for witness in (with_sorts(mechanism, each) for each in witnesses(mechanism, callees)):
-            kept, said = self._kept(mechanism, shown_lines(mechanism, witness, effort), called)
+        for witness in witnesses(mechanism, callees, effort):
+            kept, said = self._kept(mechanism, witness, called)
             if isinstance(said, Accepted):
                 return Verified(mechanism, kept, said), answer
             if answer.condition in ("cost", "support"):

@@ -68,7 +68,7 @@ def test_what_is_false_is_left_out() -> None:
     lines = LoopWitness(
         (expression("n <= k"), expression("n <= 1")), (expression("n' == n"), expression("false"))
     )
-    (kept,) = shown_lines(spec, with_sorts(spec, Witness((lines,))), Effort()).loops
+    (kept,) = shown_lines(spec, with_sorts(spec, Witness((lines,))), Effort()).witness.loops
     assert text(kept.early) == {"n <= k"}
     assert text(kept.invariants) == {"n' == n"}
 
@@ -79,7 +79,7 @@ def test_of_bounds_the_shortest_stays_that_the_claim_needs() -> None:
     lines = ("n' == n", f"{bound} + 0*n", f"{bound} + n*eps", bound)
     early = ("0 <= n", "n <= k", "$drawn_xi <= i", "$records <= i", "not n < k or $records == i")
     loop = LoopWitness(tuple(map(expression, early)), tuple(map(expression, lines)))
-    (kept,) = shown_lines(spec, with_sorts(spec, Witness((loop,))), Effort()).loops
+    (kept,) = shown_lines(spec, with_sorts(spec, Witness((loop,))), Effort()).witness.loops
     assert text(kept.invariants) == {"n' == n", bound}
 
 

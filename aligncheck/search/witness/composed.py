@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from itertools import product as product_of
 
+from aligncheck.effort import Effort
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
@@ -22,10 +23,12 @@ from aligncheck.language.syntax.weights import log_of
 from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import primed
 from aligncheck.search.witness.candidates import Candidates
+from aligncheck.search.witness.found import shown_lines
 from aligncheck.search.witness.guess import measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import MoreLines
 from aligncheck.search.witness.plain import plain
+from aligncheck.search.witness.sorting import kernel_sorts, with_sorts
 from aligncheck.search.witness.stretches import Stretches
 from aligncheck.search.witness.totals import COST, ONE, ZERO, ends_of, length_of, low_of, plus, total
 
@@ -35,20 +38,34 @@ MANY = 24
 """So many bounds of the cost are tried for one loop, and so many of the whole."""
 
 
-def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
+def witnesses(spec: n.Mechanism, callees: Mapping[str, Witness], effort: Effort) -> Iterator[Witness]:
     """Witnesses to try: costs as they are claimed; and for a claim of ε and δ in ρ, with each bound of the
-    whole. Then the same with what is known of all values.
+    whole. Then the same with what is known of all values. Raises TooManyPathsError.
     """
-    spec = plain(spec)
-    first = list(_witnesses(spec, callees))
-    yield from first
-    stretches = Stretches(spec)
-    every = [Candidates(spec, stretches, k) for k in range(len(stretches.loops))]
+    bare = plain(spec)
+    first = list(_witnesses(bare, callees))
+    yield from _paid_first(spec, first, effort)
+    stretches = Stretches(bare)
+    every = [Candidates(bare, stretches, k) for k in range(len(stretches.loops))]
     more = [[e for g in c.values() if g.early for e in g.lines] for c in every]
+    further = []
     for witness in first if any(more) else ():
         pairs = zip(witness.loops, more, strict=True)
         loops = (replace(w, early=tuple(dict.fromkeys((*w.early, *lines)))) for w, lines in pairs)
-        yield replace(witness, loops=tuple(loops))
+        further.append(replace(witness, loops=tuple(loops)))
+    yield from _paid_first(spec, further, effort)
+
+
+def _paid_first(spec: n.Mechanism, tried: Iterable[Witness], effort: Effort) -> Iterator[Witness]:
+    """Those with which the claim follows, then the others: all with those lines only that are shown."""
+    others = []
+    for witness in tried:
+        found = shown_lines(spec, with_sorts(spec, witness), effort)
+        if found.paid:
+            yield found.witness
+        else:
+            others.append(found.witness)
+    yield from others
 
 
 def _witnesses(spec: n.Mechanism, callees: Mapping[str, Witness]) -> Iterator[Witness]:
@@ -183,6 +200,7 @@ class _Costs(MoreLines):
     def __init__(self, spec: n.Mechanism, squares: bool, coin: tuple[n.Expr, n.Expr] = (ZERO, ZERO)) -> None:
         super().__init__(spec)
         self.squares, self.coin, self.chances = squares, coin, _chances(spec)
+        self.sorts = kernel_sorts(spec)
         self.uses = {use.name: contract_of(use).mechanism for use in spec.uses}
         self.drawn = {s.name: s for s in self.everything if isinstance(s, n.Sample)}
         self.public = {i.name for i in spec.inputs if not isinstance(i, n.Queries)}
@@ -269,10 +287,11 @@ class _Costs(MoreLines):
             if left or not paying:  # the round that pays may be the last
                 yield start
         start = self._start(k, COST, self._price)
-        for x in self._changed(k):
+        budgets = [x for x in self._changed(k) if self.sorts.get(x) is n.Sort.REAL]
+        for x in budgets:
             yield plus((start, n.Name(x)))
         if len(self._around(k)) == 1:
-            for x in self._changed(k):
+            for x in budgets:
                 yield from (n.Binary("-", bound, n.Name(x)) for bound in walk.claimed_in(self.spec.claim)[:1])
 
     def _deltas(self, k: int) -> Iterator[n.Expr]:
@@ -318,8 +337,14 @@ class _Costs(MoreLines):
                     yield price(stmt)
 
     def _rounds(self, k: int, body: tuple[n.Stmt, ...]) -> list[n.Expr]:
-        """What a round may cost: all of it, or one of its calls; or, if that changes, what is claimed."""
-        single = [self._price(s) for s in self.inside[k] if isinstance(s, n.Invoke | n.Sample)]
+        """What a round may cost: all of it, or that of its calls which is made besides those made in each
+        round, or one of its draws; or, if that changes, what is claimed.
+        """
+        each_time = [s for s in body if isinstance(s, n.Invoke)]
+        always = plus(map(self._price, each_time))
+        others = (s for s in self.inside[k] if isinstance(s, n.Invoke) and s not in each_time)
+        draws = (self._price(s) for s in self.inside[k] if isinstance(s, n.Sample))
+        single = [*(plus((always, self._price(s))) for s in others), *draws]
         found = dict.fromkeys((plus(self._of(body, self._price)), *single))
         changing = {*self._changed(k), *walk.names_in(self._index(k))}
         if any(walk.names_in(e) & changing for e in found):

@@ -150,9 +150,10 @@ class Proposals:
             if self.hopeless(refused not in OF_D):
                 return
             refused = yield from self._further(start)
-        if refused != "cost" or self.hopeless(True):
+        others = list(counted)
+        if refused != "cost" or not others or self.hopeless(True):
             return
-        for costs in counted:
+        for costs in others:
             other_way = replace(base, costs=costs)
             for found in found_lines(self.spec, other_way, self.effort, partial(self.hopeless, False)):
                 yield self._promised(found.witness)
@@ -165,7 +166,7 @@ class Proposals:
         """The same with further lines."""
         more, refused = with_more(self.spec, start), ""
         for costs in self._costs(costs_where_they_differ(self.spec), more.costs, ()):
-            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort)
+            shown = shown_lines(self.spec, replace(more, costs=costs), self.effort).witness
             refused = (yield self._promised(shown)).condition
             for other in with_selections(self.spec, shown):
                 refused = (yield self._promised(other)).condition

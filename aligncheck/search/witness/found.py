@@ -51,12 +51,12 @@ def found_lines(
     first: list[Stages] = [([*c.values(), *c.draws()], [*c.same_values()], []) for c in every]
     costs = [_bounds(c.costs()) for c in every]
     some = [lines[:SOME] for lines in costs]  # to evaluate a line takes longer than to decide about it
-    found = _sifted(spec, base, first, some, effort)
-    paid = found.paid
-    if paid or not every or hopeless():
+    found = first_found = _sifted(spec, base, first, some, effort)
+    if found.paid or not every:
         yield found
-    if not every or hopeless():
-        return
+        if not every or hopeless():
+            return
+    paid = found.paid
     apart: list[Stages] = []
     for c, loop, (_, same, _) in zip(every, found.witness.loops, first, strict=True):
         equal = set(loop.invariants)
@@ -69,6 +69,9 @@ def found_lines(
         found = other if other.paid >= found.paid else found
         if found.paid:
             break
+    if not found.paid and hopeless():  # runs take longer than to look for more lines
+        yield first_found
+        return
     if owing or differ or not paid:
         yield found
     if not paid and not owing and not differ and some != costs:
@@ -80,7 +83,7 @@ def _again(loop: LoopWitness) -> list[Group]:
     return [Group(True, (e,)) for e in loop.early]
 
 
-def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
+def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Found:
     """The witness with those lines only that the others show, and of bounds of the cost only those that the
     claim needs. Raises TooManyPathsError.
     """
@@ -94,7 +97,8 @@ def shown_lines(spec: n.Mechanism, witness: Witness, effort: Effort) -> Witness:
         paid = [(len(list(subexpressions(*_said(witness, x)))), x) for x in sieve.kept & bounds]
         needed = sieve.needed([x for _, x in sorted(paid)]) if sieve.claims else None
         sieve.kept -= bounds - needed if needed is not None else set()
-        return without(witness, {line for line in asked | made.senseless if line not in sieve.kept})
+        false = {line for line in asked | made.senseless if line not in sieve.kept}
+        return Found(without(witness, false), needed is not None)
     finally:
         symbols.ctx.forget()
 
