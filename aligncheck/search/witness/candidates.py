@@ -119,14 +119,8 @@ class Candidates:
     def values(self) -> Iterator[Group]:
         """Of the program's own values."""
         yield from (Group(True, (e,)) for e in self._truths())
-        for test in self.tests:
-            if isinstance(test, n.Compare):
-                for op, left, right in _orders(test):
-                    more = (less(left, n.Binary("+", right, ONE)),) if op == "<=" else ()
-                    yield Group(True, (n.Compare("<", left, right), less(left, right), *more))
-            else:
-                yield Group(True, (test,))
-                yield Group(True, (n.Unary("not", test),))
+        for left, right in (pair for test in self.tests for pair in _orders(test)):
+            yield Group(True, (less(left, right),))
         for x in self.variables:
             name, start = n.Name(x), self.start(x)
             if x in self.truths:
@@ -660,12 +654,9 @@ def _size(value: n.Expr) -> n.Expr | None:
     return None if number is None else n.Number(abs(number))
 
 
-def _orders(test: n.Compare) -> list[tuple[str, n.Expr, n.Expr]]:
-    """What a comparison, or its contrary, says of which side is less."""
-    left, right = (test.left, test.right) if test.op[0] == "<" else (test.right, test.left)
-    if test.op in ("==", "!="):
-        return [("<", left, right), ("<", right, left)]
-    return [(test.op.replace(">", "<"), left, right), ("<" if test.op[1:] else "<=", right, left)]
+def _orders(test: n.Expr) -> list[tuple[n.Expr, n.Expr]]:
+    """The two sides of a comparison, either of which may be the lesser one."""
+    return [(test.left, test.right), (test.right, test.left)] if isinstance(test, n.Compare) else []
 
 
 def _primed(e: n.Expr) -> bool:
