@@ -6,7 +6,7 @@ Not trusted, and no part of what decides: `kernel.decide` makes a kernel of its 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aligncheck.kernel.answer import Line, Reject
 from aligncheck.kernel.decide import Kernel
@@ -17,7 +17,8 @@ from aligncheck.kernel.terms import Term
 from aligncheck.kernel.witness import LoopWitness, Witness
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes as n
-from aligncheck.language.syntax.walk import claimed_in
+from aligncheck.language.syntax.rewrite import statements
+from aligncheck.language.syntax.walk import align_expressions, claimed_in, statements_in, subexpressions
 
 PATHS = 512
 """So many ways through a program are looked at."""
@@ -55,13 +56,36 @@ def collected(spec: n.Mechanism, witness: Witness, symbols: Symbols) -> Collecte
     """What the kernel asks about the spec with this witness; `symbols` hold its terms. Raises
     TooManyPathsError.
     """
-    kernel = Collector(spec, witness, Decider(), symbols)
+    kernel = Collector(_without_unread(spec, witness), witness, Decider(), symbols)
     kernel.found = Collected()
     try:
         kernel.judged()
     except Reject as refusal:
         kernel.found.rejected = refusal
     return kernel.found
+
+
+def _without_unread(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
+    """The spec without those fields of its records that no line reads: what they are tells nothing about
+    lines, and of products takes the solver long. Where a list of draws, or a set, is read in one it stays:
+    general facts have instances there.
+    """
+    lines = (e for loop in witness.loops for e in (*loop.early, *loop.invariants, *loop.later))
+    tops = (*align_expressions(spec.align), *claimed_in(spec.claim), *witness.promises, *lines)
+    read = {e.field for top in tops for e in subexpressions(top) if isinstance(e, n.OutField)}
+    read |= {name for name, _, _ in witness.within}
+    drawn = {s.name for s in statements_in(spec.body) if isinstance(s, n.Sample)}
+
+    def tells(e: n.Expr) -> bool:
+        return isinstance(e, n.Gather) or (isinstance(e, n.Index) and e.base in drawn)
+
+    def fewer(stmt: n.Stmt) -> n.Stmt:
+        if not isinstance(stmt, n.Emit):
+            return stmt
+        kept = (f for f in stmt.fields if f.name in read or any(map(tells, subexpressions(f.value))))
+        return replace(stmt, fields=tuple(kept))
+
+    return replace(spec, body=statements(spec.body, fewer))
 
 
 class Collector(Kernel):
