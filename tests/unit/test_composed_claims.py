@@ -19,6 +19,7 @@ from aligncheck.commands.compile import module_text
 from aligncheck.compiler.certificate.checker import check_file
 from aligncheck.compiler.emit.streams import streamed
 from aligncheck.compiler.modes import RunMode
+from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.decide import decide
 from aligncheck.kernel.witness import Witness
@@ -167,7 +168,7 @@ def test_a_root_is_squared_away() -> None:
 
 def test_lines_that_have_no_value_at_a_head_are_left_out() -> None:
     spec = checked(read_source(str(SPECS / "gauss_adaptive.dp")))
-    witness, _ = witnesses(spec, {})
+    witness, _ = witnesses(spec, {}, Effort())
     assert expression("spent' == spent") in witness.loops[0].invariants
     assert expression("j' == j") not in witness.loops[0].invariants
 
