@@ -125,15 +125,18 @@ class Candidates:
             name, start = n.Name(x), self.start(x)
             if x in self.truths:
                 continue
-            if start is not None:
+            known = [step.number for step in self.steps[x] if step.number is not None]
+            if start is not None and not any(step < 0 for step in known):
                 yield Group(True, (less(start, name),))
+            if start is not None and not any(step > 0 for step in known):
                 yield Group(True, (less(name, start),))
             if start != ZERO:
                 yield Group(True, (n.Compare("<", ZERO, name), less(ZERO, name)))
         records = self.start(RECORDS) if RECORDS in self.changed else None
         if records is not None:
             none = less(n.Name(RECORDS), records)
-            yield Group(True, (none,))
+            if not any(step.number for step in self.steps[RECORDS]):
+                yield Group(True, (none,))
             yield from (Group(True, (none, either(flag, none))) for flag in (*self._raised(), *self._kept()))
             if records != ZERO:
                 first = less(n.Name(RECORDS), ZERO)
@@ -191,7 +194,7 @@ class Candidates:
             left, right = x.expression(), y.expression()
             if all(a == b * ratios[0] for a, b in pairs):
                 yield Group(True, (equal(left, right),))
-            else:
+            elif ratios[0].number is not None:
                 yield Group(True, (less(left, right),))
                 yield Group(True, (less(right, left),))
 
@@ -242,7 +245,8 @@ class Candidates:
             if s.index is None:
                 continue
             drawn = n.Name(f"$drawn_{s.name}")
-            ints = [n.Name(x) for x in self.counters if x[0] != "$" and x != self.at.ident]
+            whole = [x for x in self.counters if all(step.number is not None for step in self.steps[x])]
+            ints = [n.Name(x) for x in whole if x[0] != "$" and x != self.at.ident]
             same = [equal(drawn, s.index)] if self.stable_but_index(s.index) else []
             latest = [equal(n.Binary("-", drawn, ONE), v) for v in ints]
             exact = (*same, *latest, *(equal(drawn, v) for v in ints))
