@@ -307,8 +307,6 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|     "cost > eps - 2*(eps/(4*k)) or $records == i",
 #|     "not cost > eps - 2*(eps/(4*k)) or $records == i",
 #|     "$records == i",
-#|     "$count_top <= 4*cost*k/eps - 2*k",
-#|     "$count_mid*eps/(2*k) <= cost - eps/2",
 #|     "$drawn_xi == i",
 #|     "$dense_xi",
 #|     "$drawn_zeta == i",
@@ -330,4 +328,4 @@ class AdaptiveSvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 3545a62ef3ab01d2c1392388870f0bea043861c357692b99b93e0ce8ed501c78
+#| sha256 e32d1fb7e460800b7f5a332e4ff4a7d003c5ff99f5c24a9a1efc353d02a0572e

@@ -271,7 +271,7 @@ class SvtWithGap(LatticeMechanism):
 #|   {
 #|    "early": [
 #|     "count + 1 <= k",
-#|     "count < k",
+#|     "count <= k",
 #|     "0 <= count",
 #|     "count + 1 >= k or $records == i",
 #|     "not count + 1 >= k or $records == i",
@@ -299,4 +299,4 @@ class SvtWithGap(LatticeMechanism):
 #|  ]
 #| }
 #: digest
-#| sha256 381f1965812b38480fa9d1bfc154ae6b7717d3f633ed06428dcb68d914ce46a9
+#| sha256 0a0278cb06425697c00820c2f369555d421c19c99641e833b56087d0a0bc7f31
