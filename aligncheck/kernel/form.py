@@ -95,6 +95,8 @@ def _check_words(node: n.Node) -> None:
     allowed = OPERATORS.get(type(node))
     if allowed is not None and getattr(node, "op") not in allowed:  # noqa: B009 - only these classes have one
         raise Reject("form", node.span, "an operator that does not exist")
+    if isinstance(node, n.Sample) and len(node.args) != len(node.family.arguments):
+        raise Reject("form", node.span, f"{node.family.value} takes {len(node.family.arguments)} arguments")
     for text in _identifiers(node):
         if not NAME.match(text):
             raise Reject("form", node.span, f"{text!r} is no name")
@@ -109,7 +111,7 @@ def _ill(value: object, wanted: object) -> Reject:
 def _identifiers(node: n.Node) -> Iterator[str]:
     """The names that a node gives to something (or, a line of the alignment, has)."""
     if isinstance(node, n.Queries):
-        yield from node.names
+        yield from node.names or ("",)
     elif isinstance(node, n.For):
         item = (node.over.item,) if isinstance(node.over, n.OverQueries) else ()
         yield from item if node.index is None else (node.index, *item)

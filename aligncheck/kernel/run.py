@@ -251,8 +251,6 @@ class Runner(Choosing):
         1 - exp(b) it falls by the factor exp(b) with each step, so at the rate -b.
         """
         place, x = stmt.span, stmt.name
-        if len(stmt.args) != len(stmt.family.arguments):
-            raise Reject("form", place, f"{stmt.family.value} takes {len(stmt.family.arguments)} arguments")
         args = [[real(self.number(a, s)) for s in self.in_runs(stmt, path)[:2]] for a in stmt.args]
         for one, other in args:
             self.prove(path, "scales", place, f"what {x} is drawn with is positive", one > 0)

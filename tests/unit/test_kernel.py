@@ -243,6 +243,20 @@ def test_trees_that_no_text_has_are_rejected(line: str, node: type[n.Node], chan
     assert answer.condition in ("form", "language"), answer
 
 
+def test_where_something_is_missing_the_tree_is_rejected() -> None:
+    """Also where it is read before the draw is made: one that takes the place of another."""
+    spec = spec_of(PROJECT / "tests" / "specs" / "rules" / "exchanged_ok.dp")
+    changes: list[tuple[type[n.Node], dict[str, Any]]] = [
+        (n.Queries, {"names": ()}),
+        (n.Sample, {"args": ()}),
+    ]
+    for kind, without in changes:
+        for old in (each for each in nodes_of(spec) if type(each) is kind):
+            answer = decide(with_node(spec, old, replace(old, **without)), Witness())
+            assert isinstance(answer, Rejected)
+            assert answer.condition == "form"
+
+
 @pytest.mark.parametrize(
     ("line", "accepted"), [("s == 0", True), ("s' == s", False), ("q'[0] == q'[0]", True)]
 )
