@@ -167,16 +167,17 @@ class _AlignScope(RunScope):
     def drawn(self, key: NoiseKey) -> Number | None:
         return self._noise(key)
 
-    def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
-        return self._prime.whole(_plain(node)) if node.primed else super().whole(node)
+    def whole(self, name: str, primed: bool = False) -> tuple[Value, ...] | None:
+        return self._prime.whole(name) if primed else super().whole(name)
 
-    def selected(self, node: nodes.Name) -> Selected | None:
-        return self._prime.selected(_plain(node)) if node.primed else super().selected(node)
+    def selected(self, name: str, primed: bool = False) -> Selected | None:
+        return self._prime.selected(name) if primed else super().selected(name)
 
     def value(self, node: nodes.Name) -> Value:
-        if node.primed and node.ident not in self.bound:
-            return self._prime.value(_plain(node))
-        return super().value(_plain(node))
+        if not node.primed:
+            return super().value(node)
+        plain = nodes.Name(node.ident, span=node.span)
+        return super().value(plain) if node.ident in self.bound else self._prime.value(plain)
 
     def entry(self, node: nodes.Index, index: int) -> Value:
         if node.primed:
@@ -185,10 +186,6 @@ class _AlignScope(RunScope):
 
     def output(self, node: nodes.Node) -> tuple[EmittedRecord, ...]:
         return self._output
-
-
-def _plain(node: nodes.Name) -> nodes.Name:
-    return nodes.Name(node.ident, span=node.span)
 
 
 class _Ahead(RunScope):
@@ -676,9 +673,9 @@ class Alignment:
 
 def _lists_of_rounds(mechanism: nodes.Mechanism, run: Run) -> dict[NoiseKey, dict[str, State]]:
     """For each draw the lists that its round selects after it."""
-    around = {name: walk.selected_around(name, mechanism.body) for name in {draw.name for draw in run.draws}}
-    if not any(around.values()):
+    if not any(isinstance(step, Assigned) and isinstance(step.value, tuple) for step in run.steps):
         return {}
+    around = {name: walk.selected_around(name, mechanism.body) for name in {draw.name for draw in run.draws}}
     later: dict[str, Assigned] = {}
     found: dict[NoiseKey, dict[str, State]] = {}
     for step in reversed(run.steps):

@@ -285,8 +285,8 @@ def compare(a: Number, b: Number) -> int:
     """The sign of a - b. Raises `Undecided`."""
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         # Whole numbers compare five times as fast as fractions do.
-        one, other = a.numerator * b.denominator, b.numerator * a.denominator
-        return (one > other) - (one < other)
+        (p, q), (r, s) = a.as_integer_ratio(), b.as_integer_ratio()
+        return (p * s > r * q) - (p * s < r * q)
     return 0 if a == b else sign(subtract(a, b))
 
 
@@ -391,7 +391,8 @@ def load() -> None:
 
 
 def _bits(a: Fraction) -> int:
-    return max(a.numerator.bit_length(), a.denominator.bit_length())
+    numerator, denominator = a.as_integer_ratio()
+    return max(numerator.bit_length(), denominator.bit_length())
 
 
 def _bounded(a: Fraction) -> Fraction:

@@ -307,14 +307,14 @@ class RunScope:
             found = self.draws[key] = found()
         return found
 
-    def whole(self, node: nodes.Name) -> tuple[Value, ...] | None:
+    def whole(self, name: str, primed: bool = False) -> tuple[Value, ...] | None:
         """The list that a name stands for, if it stands for one among the inputs."""
-        found = self.inputs.get(node.ident)
+        found = self.inputs.get(name)
         return found if isinstance(found, tuple) else None
 
-    def selected(self, node: nodes.Name) -> Selected | None:
+    def selected(self, name: str, primed: bool = False) -> Selected | None:
         """The list of indices that a name stands for, if it stands for one."""
-        found = self.variable(node.ident)
+        found = self.variable(name)
         return found if isinstance(found, tuple) else None
 
     def returned(self, name: str) -> tuple[EmittedRecord, ...] | None:
@@ -349,8 +349,8 @@ class RunScope:
         """Entry `index` of a list, an index that was selected, or the draw with this index."""
         if node.primed:
             undefined(node, f"`{node.base}'` means nothing outside of `align`")
-        entries = self.whole(nodes.Name(node.base))
-        if entries is None and (indices := self.selected(nodes.Name(node.base))) is not None:
+        entries = self.whole(node.base)
+        if entries is None and (indices := self.selected(node.base)) is not None:
             entries = tuple(map(Fraction, indices))
         if entries is not None:
             if not 0 <= index < len(entries):
@@ -479,7 +479,8 @@ def _call(expr: nodes.Call, scope: RunScope) -> Value:
         (argument,) = expr.args
         if isinstance(argument, nodes.Name):
             returned = scope.returned(argument.ident)
-            for entries in (scope.whole(argument), scope.selected(argument), returned):
+            name = argument.ident, argument.primed
+            for entries in (scope.whole(*name), scope.selected(*name), returned):
                 if entries is not None:
                     return Fraction(len(entries))
         undefined(expr, "`len` takes the name of a list")
@@ -592,7 +593,7 @@ def _over_set(
 def _indices(over: nodes.Indices | nodes.OverRange, scope: RunScope) -> range:
     match over:
         case nodes.Indices(base=base):
-            entries = scope.whole(nodes.Name(base))
+            entries = scope.whole(base)
             if entries is None:
                 undefined(over, f"`{base}` is no list")
             return range(len(entries))
@@ -601,7 +602,7 @@ def _indices(over: nodes.Indices | nodes.OverRange, scope: RunScope) -> range:
 
 
 def _selection(node: nodes.Node, name: str, scope: RunScope) -> Selected:
-    found = scope.selected(nodes.Name(name))
+    found = scope.selected(name)
     if found is None:
         undefined(node, f"`{name}` is no list of indices here")
     return found
@@ -609,7 +610,7 @@ def _selection(node: nodes.Node, name: str, scope: RunScope) -> Selected:
 
 def _comparison(expr: nodes.Compare, scope: RunScope) -> bool:
     if isinstance(expr.left, nodes.Name) and isinstance(expr.right, nodes.Name):
-        left_list, right_list = scope.whole(expr.left), scope.whole(expr.right)
+        left_list, right_list = (scope.whole(e.ident, e.primed) for e in (expr.left, expr.right))
         if left_list is not None and right_list is not None:
             return len(left_list) == len(right_list) and all(
                 _ordered(expr, a, b) for a, b in zip(left_list, right_list, strict=True)
@@ -617,8 +618,9 @@ def _comparison(expr: nodes.Compare, scope: RunScope) -> bool:
     left, right = evaluate(expr.left, scope), evaluate(expr.right, scope)
     holds = _ordered(expr, left, right)
     scope.compared.append(Compared(expr, left, right, holds))
-    if not isinstance(left, bool) and exact.same(left, right):  # of inputs and indices alone it is no tie
-        scope.tally.tied |= bool(names_in(expr) - scope.inputs.keys() - scope.bound.keys())
+    if not (scope.tally.tied or isinstance(left, bool)) and exact.same(left, right):
+        # Of inputs and indices alone it is no tie.
+        scope.tally.tied = bool(names_in(expr) - scope.inputs.keys() - scope.bound.keys())
     return holds
 
 
@@ -918,7 +920,7 @@ class Machine:
     def _argument(self, expr: nodes.Expr) -> Input:
         if isinstance(expr, nodes.Gather) and expr.function == nodes.LISTING:
             return tuple(value for _, value in _over_set(expr, self.scope, evaluate))
-        whole = self.scope.whole(expr) if isinstance(expr, nodes.Name) else None
+        whole = self.scope.whole(expr.ident) if isinstance(expr, nodes.Name) else None
         return whole if whole is not None else evaluate(expr, self.scope)
 
     def _run_callee(self, site: CallSite) -> tuple[EmittedRecord, ...]:
@@ -989,7 +991,7 @@ class Machine:
     def _range(self, over: nodes.OverQueries | nodes.OverRange) -> Iterator[tuple[Fraction, Value]]:
         match over:
             case nodes.OverQueries(base=base):
-                entries = self.scope.whole(nodes.Name(base))
+                entries = self.scope.whole(base)
                 if entries is None:
                     undefined(over, f"`{base}` is no list")
                 for number, entry in enumerate(entries):

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import takewhile
 from random import Random
 from types import MappingProxyType
 from typing import TypeVar
@@ -184,12 +185,15 @@ def side_by_side(
     `unmoved` says of some why a line does not move them, `cost_of` what each costs.
     """
     others = run_d_prime.steps
+    together = takewhile(
+        lambda both: _place(both[0]) == _place(both[1]), zip(run_d.steps, others, strict=False)
+    )
+    pairs: list[tuple[interpreter.Step | None, interpreter.Step | None]] = list(together)
+    reached = len(pairs)
     places: dict[object, list[int]] = {}
-    for number, step in enumerate(others):
+    for number, step in enumerate(others[reached:], reached):
         places.setdefault(_place(step), []).append(number)
-    pairs: list[tuple[interpreter.Step | None, interpreter.Step | None]] = []
-    reached = 0
-    for step in run_d.steps:
+    for step in run_d.steps[reached:]:
         numbers = places.get(_place(step), [])
         position = bisect_left(numbers, reached)
         if position == len(numbers):

@@ -7,6 +7,7 @@ it is used.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -60,6 +61,8 @@ _NUMBERS = 2
 """So many with a number of the program are tried besides."""
 _CHOICE = 4
 """Among so many possible violations the one with the smallest numbers is shown."""
+_OPEN = 2
+"""Where the solver gives up so many questions about a condition, it is not asked of other inputs."""
 _TURNS = 3
 """Of so many models of one question a run may turn out to violate nothing."""
 _FIRST, _TRYING = 0.5, 0.7
@@ -168,7 +171,7 @@ def find_violation(
 def shown_by_runs(inputs: SmallInputs, runs: FewRuns, budget: Effort) -> FailingRun | None:
     """What comes first of what a few runs on small inputs violate, if no proof gets around it: a fault that
     ends the run on D, what a call gets, what runs cost, release, or need of the support. Nothing else is
-    asked then, but whether it is rather the draws that differ.
+    asked then, but whether it is rather the draws that differ, as two other runs show.
     """
     shown = runs.first()
     if shown is None or (shown.condition in _AT_THE_END and len(runs.violating) > 1):
@@ -176,8 +179,8 @@ def shown_by_runs(inputs: SmallInputs, runs: FewRuns, budget: Effort) -> Failing
     faulty = isinstance(shown.counterexample.replay.run_d.ended, Fault)
     if not faulty and shown.condition not in _BEYOND_PROOF:
         return None
-    hidden = shown.condition is Condition.OUTPUT and inputs.drawing(budget) is not None
-    return None if hidden else shown
+    hidden = inputs.drawing(budget) if shown.condition is Condition.OUTPUT else None
+    return hidden or shown
 
 
 def by_models(inputs: SmallInputs, budget: Effort) -> FailingRun | None:
@@ -241,13 +244,15 @@ def few_runs(mechanism: Mechanism) -> FewRuns:
 @dataclass
 class SmallInputs:
     """Small inputs, one after the other; what was run through for some is kept. `any_will_do`: a run that
-    violates something, whatever its numbers. `witness` has the route and what is known of callees.
+    violates something, whatever its numbers. `witness` has the route and what is known of callees; `open`
+    counts the questions about each condition that the solver gave up.
     """
 
     mechanism: Mechanism
     witness: Witness
     any_will_do: bool
     known: dict[object, _Search] = field(default_factory=dict)
+    open: Counter[Condition] = field(default_factory=Counter)
     callees: Callees = field(default_factory=dict)
 
     def asked(
@@ -263,10 +268,11 @@ class SmallInputs:
         for start, end in ((0, 1), (1, few)):  # other lengths tell more than other parameters do
             for lengths in islice(_all_lengths(self.mechanism), sizes):
                 for parameters in islice(self._parameters(lengths), start, end):
-                    if budget.is_over:
+                    left = tuple(c for c in conditions if self.open[c] < _OPEN)
+                    if budget.is_over or not left:
                         return None
                     search = self._search(parameters, lengths, kept=start == 0)
-                    found = search.first(conditions, budget)
+                    found = search.first(left, budget)
                     if found is not None or search.endless:
                         return found
         return None
@@ -521,6 +527,7 @@ class _Search:
         for q in sorted(asked, key=lambda q: len(q.way.taken) + len(q.way.drawn)):
             formulas = self._formulas(q, models)
             model = models.model(formulas)
+            self.inputs.open[condition] += models.gave_up
             if model is not None:
                 yield formulas, q.way, model
 
@@ -544,6 +551,8 @@ class _Search:
                     if found is not None:
                         return found
                     turns[at] -= 1
+        if self.inputs.any_will_do:  # then these were looked at before
+            return None
         ways = (self._confirmed(condition, models, *one) for one in possible)
         return next((found for found in ways if found is not None), None)
 

@@ -54,13 +54,14 @@ class Wish:
 
 @dataclass
 class Models:
-    """For one trial."""
+    """For one trial. `gave_up`: the last question has neither a model nor a proof that it has none."""
 
     trial: Trial
     _closed: dict[Fact, list[Term]] = field(default_factory=dict)
     _open: dict[Anatomy, tuple[tuple[Anatomy, bool], ...]] = field(default_factory=dict)
     _spent: int = 0
     asked: list[Term] = field(default_factory=list)
+    gave_up: bool = False
 
     def __post_init__(self) -> None:
         self._near = Near(self.trial.rules)
@@ -107,6 +108,7 @@ class Models:
 
     def model(self, formulas: Sequence[Term], limits: tuple[int, int] | None = None) -> Any:
         """A model, or None; with `limits` one that is easy to read."""
+        self.gave_up = False
         if any(anatomy(f).kind == z3.Z3_OP_FALSE for f in formulas) or self.trial.effort.is_over:
             return None
         ctx, self.asked = self.trial.symbols.ctx, list(formulas)
@@ -121,7 +123,7 @@ class Models:
             (int(v) for k, v in (counts[at] for at in reversed(range(len(counts)))) if k == "rlimit count"), 0
         )
         self.trial.spend(OF_A_QUESTION + max(0, total - self._spent) // OF_AN_EFFORT)
-        self._spent = total
+        self._spent, self.gave_up = total, answer == z3.unknown
         return solver.model() if answer == z3.sat else None
 
     def _readable(self, formulas: Sequence[Term], limits: tuple[int, int]) -> Iterator[Term]:
