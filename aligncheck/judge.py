@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 from aligncheck.effort import Effort
 from aligncheck.kernel.answer import Accepted, Rejected
@@ -67,6 +68,9 @@ class JudgedCallee:
     witness: Witness
 
 
+Known: TypeAlias = dict[Source, JudgedCallee]
+
+
 @dataclass(frozen=True)
 class Judge:
     """How verdicts are made; `known` are the callees that were verified so far, each text once. `limit`
@@ -78,7 +82,7 @@ class Judge:
     explain: bool = True
     search: bool = True
     early: bool = False
-    known: dict[Source, JudgedCallee] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
     limit: Effort = field(default_factory=Effort)
     patience: int = 1
 

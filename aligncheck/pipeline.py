@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from aligncheck.compiler.certificate.text import Section
     from aligncheck.compiler.forms import Form
     from aligncheck.compiler.modes import RunMode
+    from aligncheck.judge import Known
     from aligncheck.language.source import Source
     from aligncheck.language.syntax.nodes import Mechanism
 
@@ -43,8 +44,8 @@ def load_stages() -> None:
     load()
 
 
-def verify_file(path: str, options: Options) -> FileResult:
-    """Reads and checks one spec; bad input becomes the verdict ERROR."""
+def verify_file(path: str, options: Options, known: Known | None = None) -> FileResult:
+    """Reads and checks one spec; bad input becomes the verdict ERROR. `known` as in `verify`."""
     from aligncheck.language.check.further import checked
     from aligncheck.language.syntax.read import read_source
 
@@ -53,7 +54,7 @@ def verify_file(path: str, options: Options) -> FileResult:
     try:
         source = read_source(path)
         text = source.text
-        verdict = verify(checked(source), source, options)
+        verdict = verify(checked(source), source, options, known)
     except SpecError as error:
         # Its source is what could be read of a file that is no UTF-8.
         verdict, text = Error(error.diagnostic, error.further), error.source.text
@@ -141,9 +142,10 @@ def verify_source(source: Source, options: Options) -> Verdict:
     return verify(check(source, parse(source)), source, options)
 
 
-def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
-    """The verdict on a checked mechanism. Raises SpecError for what only the proof can see (contradictory
-    `where` clauses).
+def verify(mechanism: Mechanism, source: Source, options: Options, known: Known | None = None) -> Verdict:
+    """The verdict on a checked mechanism; `known` are what other files called, and now what this one calls,
+    too: each text is judged once. Raises SpecError for what only the proof can see (contradictory `where`
+    clauses).
     """
     from aligncheck.judge import Judge
 
@@ -152,5 +154,6 @@ def verify(mechanism: Mechanism, source: Source, options: Options) -> Verdict:
     hopeful = mechanism.expect is not None and mechanism.expect.verdict == "verified"
     early = not options.explain and not hopeful
     patience = max(1, round(options.timeout / Options().timeout))
-    judge = Judge(deadline, options.explain, early=early, limit=limit, patience=patience)
+    known = {} if known is None else known
+    judge = Judge(deadline, options.explain, early=early, known=known, limit=limit, patience=patience)
     return judge.verdict(mechanism, source)

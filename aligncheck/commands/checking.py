@@ -28,6 +28,7 @@ from aligncheck.workers import (
 
 if TYPE_CHECKING:
     from aligncheck.compiler.modes import RunMode
+    from aligncheck.judge import Known
     from aligncheck.pipeline import Certification
     from aligncheck.refutation.findings import Refutation
     from aligncheck.verdict import FileResult
@@ -48,10 +49,13 @@ MEMORY = 3 << 30
 """Bytes of memory for each check."""
 
 TOGETHER = 300
-"""So many files one process checks at most: Z3's terms are in contexts of their own, and no other state is
-kept, so that a file's result is the same whichever came before. Each fork costs up to 0.2 s of the system's
-time, for the pages that are copied and those that are new.
+"""So many files one process checks at most: Z3's terms are in contexts of their own, and no state is kept but
+what is known of callees, so that a file's result is the same whichever came before. Each fork costs up to
+0.2 s of the system's time, for the pages that are copied and those that are new.
 """
+
+_ACCEPTED: Known = {}
+"""The callees that this process has accepted."""
 
 _LARGEST = 16 << 20
 
@@ -232,7 +236,7 @@ def _verify(job: tuple[str, float, bool]) -> FileResult:
     start, result = time.monotonic(), None
     try:
         with stopped_after(timeout + GRACE / 2):
-            result = verify_file(path, Options(timeout=timeout, explain=explain))
+            result = verify_file(path, Options(timeout=timeout, explain=explain), _ACCEPTED)
             if explain:
                 from aligncheck.synthesis.dearest import with_dearest
 

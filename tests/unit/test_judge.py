@@ -11,7 +11,7 @@ import pytest
 from small_specs import outcome, spec, verdict_of
 
 from aligncheck.effort import Effort
-from aligncheck.judge import judge
+from aligncheck.judge import Known, judge
 from aligncheck.language.conditions import Condition
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
@@ -294,3 +294,26 @@ def test_runs_come_before_a_proof_about_products() -> None:
         ("clip(x[j], 0, C) for", "min(x[j], C) for"),
     ):
         assert isinstance(verdict_of(Source(str(path), text.replace(old, new))), AlignmentFails)
+
+
+def test_what_two_files_call_is_judged_once_for_each_text(tmp_path: Path) -> None:
+    inputs = """
+        x : query, sensitivity 1
+        eps : real where eps > 0
+    """
+    callee = spec("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", inputs).text
+    caller = spec("y = m(x = x, eps = eps)\nemit value(y[0].value)", "", inputs).text
+    caller = caller.replace("mechanism small", 'mechanism caller\n\nuse m from "m.dp"')
+    known: Known = {}
+
+    def verdict(name: str, called: str) -> Verdict:
+        (tmp_path / name).write_text(caller, "utf-8")
+        (tmp_path / "m.dp").write_text(called.replace("mechanism small", "mechanism m"), "utf-8")
+        return verify_file(str(tmp_path / name), Options(explain=False), known).verdict
+
+    assert isinstance(verdict("a.dp", callee), Verified)
+    (judged,) = known.values()
+    assert isinstance(verdict("b.dp", callee), Verified)
+    assert isinstance(verdict("b.dp", callee.replace("Lap(1/eps)", "Lap(1/(2*eps))")), Error)
+    assert list(known.values()) == [judged]
+    assert known.popitem()[1] is judged
