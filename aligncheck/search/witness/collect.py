@@ -67,8 +67,8 @@ def collected(spec: n.Mechanism, witness: Witness, symbols: Symbols) -> Collecte
 
 def _without_unread(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
     """The spec without those fields of its records that no line reads: what they are tells nothing about
-    lines, and of products takes the solver long. Where a list of draws, or a set, is read in one it stays:
-    general facts have instances there.
+    lines, and of products takes the solver long. Where a list of draws, or a set, is read in one the
+    record stays: general facts have instances there.
     """
     lines = (e for loop in witness.loops for e in (*loop.early, *loop.invariants, *loop.later))
     tops = (*align_expressions(spec.align), *claimed_in(spec.claim), *witness.promises, *lines)
@@ -80,9 +80,9 @@ def _without_unread(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
         return isinstance(e, n.Gather) or (isinstance(e, n.Index) and e.base in drawn)
 
     def fewer(stmt: n.Stmt) -> n.Stmt:
-        if not isinstance(stmt, n.Emit):
+        if not isinstance(stmt, n.Emit) or any(tells(e) for f in stmt.fields for e in subexpressions(f.value)):
             return stmt
-        kept = (f for f in stmt.fields if f.name in read or any(map(tells, subexpressions(f.value))))
+        kept = (f for f in stmt.fields if f.name in read)
         return replace(stmt, fields=tuple(kept))
 
     return replace(spec, body=statements(spec.body, fewer))
