@@ -80,7 +80,9 @@ def _without_unread(spec: n.Mechanism, witness: Witness) -> n.Mechanism:
         return isinstance(e, n.Gather) or (isinstance(e, n.Index) and e.base in drawn)
 
     def fewer(stmt: n.Stmt) -> n.Stmt:
-        if not isinstance(stmt, n.Emit) or any(tells(e) for f in stmt.fields for e in subexpressions(f.value)):
+        if not isinstance(stmt, n.Emit):
+            return stmt
+        if any(tells(e) for f in stmt.fields for e in subexpressions(f.value)):
             return stmt
         kept = (f for f in stmt.fields if f.name in read)
         return replace(stmt, fields=tuple(kept))
