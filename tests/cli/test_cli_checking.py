@@ -32,7 +32,7 @@ from aligncheck.language.syntax.nodes import Expectation, Mechanism, Number, Pur
 from aligncheck.verdict import AlignmentFails, Error, FileResult, Unknown, Verdict, Verified
 
 
-def obedient(path: str, options: object) -> FileResult:
+def obedient(path: str, options: object, known: object) -> FileResult:
     """Does what the first line says; the rest of the file is only looked at for its `expect` line."""
     text = Path(path).read_text()
     order, _, argument = text.partition("\n")[0].partition(" ")
