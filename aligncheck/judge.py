@@ -68,7 +68,8 @@ class JudgedCallee:
     witness: Witness
 
 
-Known: TypeAlias = dict[Source, JudgedCallee]
+Known: TypeAlias = dict[tuple[Source, ...], JudgedCallee]
+"""By their own texts, and those of all that they call."""
 
 
 @dataclass(frozen=True)
@@ -231,9 +232,10 @@ class Judge:
         witnesses = {}
         for use in mechanism.uses:
             contract = contract_of(use)
-            if contract.source not in self.known:
-                self.known[contract.source] = self._callee(contract, use, source)
-            judged = self.known[contract.source]
+            texts = _texts(contract)
+            if texts not in self.known:
+                self.known[texts] = self._callee(contract, use, source)
+            judged = self.known[texts]
             mechanism = with_contract(mechanism, use.name, judged.contract)
             witnesses[use.name] = judged.witness
         return mechanism, witnesses
@@ -253,6 +255,11 @@ class Judge:
             contract, mechanism=mechanism, verdict=name_of(verdict), length=told.length, bounds=bounds
         )
         return JudgedCallee(known, told)
+
+
+def _texts(contract: Contract) -> tuple[Source, ...]:
+    called = (_texts(contract_of(use)) for use in contract.mechanism.uses)
+    return contract.source, *(text for each in called for text in each)
 
 
 def _not_decided(mechanism: Mechanism) -> Unknown:

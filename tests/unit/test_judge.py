@@ -302,18 +302,24 @@ def test_what_two_files_call_is_judged_once_for_each_text(tmp_path: Path) -> Non
         eps : real where eps > 0
     """
     callee = spec("eta ~ Lap(1/eps)\nemit value(x + eta)", "eta += x - x'", inputs).text
-    caller = spec("y = m(x = x, eps = eps)\nemit value(y[0].value)", "", inputs).text
-    caller = caller.replace("mechanism small", 'mechanism caller\n\nuse m from "m.dp"')
     known: Known = {}
 
-    def verdict(name: str, called: str) -> Verdict:
-        (tmp_path / name).write_text(caller, "utf-8")
-        (tmp_path / "m.dp").write_text(called.replace("mechanism small", "mechanism m"), "utf-8")
-        return verify_file(str(tmp_path / name), Options(explain=False), known).verdict
+    def calling(called: str, name: str = "small") -> str:
+        text = spec(f"y = {called}(x = x, eps = eps)\nemit value(y[0].value)", "", inputs).text
+        return text.replace("mechanism small", f'mechanism {name}\n\nuse {called} from "{called}.dp"')
 
-    assert isinstance(verdict("a.dp", callee), Verified)
+    def verdict(called: str, its: str = callee) -> Verdict:
+        (tmp_path / "m.dp").write_text(its.replace("mechanism small", "mechanism m"), "utf-8")
+        (tmp_path / "between.dp").write_text(calling("m", "between"), "utf-8")
+        (tmp_path / "small.dp").write_text(calling(called), "utf-8")
+        return verify_file(str(tmp_path / "small.dp"), Options(explain=False), known).verdict
+
+    other = callee.replace("Lap(1/eps)", "Lap(1/(2*eps))")
+    assert isinstance(verdict("m"), Verified)
     (judged,) = known.values()
-    assert isinstance(verdict("b.dp", callee), Verified)
-    assert isinstance(verdict("b.dp", callee.replace("Lap(1/eps)", "Lap(1/(2*eps))")), Error)
-    assert list(known.values()) == [judged]
-    assert known.popitem()[1] is judged
+    assert isinstance(verdict("m"), Verified)
+    assert next(iter(known.values())) is judged
+    assert isinstance(verdict("m", other), Error)
+    assert isinstance(verdict("between"), Verified)
+    assert isinstance(verdict("between", other), Error), "the same text calls another"
+    assert len(known) == 2
