@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from aligncheck.judge import JudgedCallee
+from aligncheck.judge import Known
 from aligncheck.language.source import Source
 from aligncheck.pipeline import load_stages
 from aligncheck.workers import Done, Outcome, Raised, Supervision
@@ -44,7 +44,7 @@ VERIFIED, REFUSED, OPEN = "verified", "refused", "open"
 FOLDER = Path(__file__).parents[2] / "specs"
 """Where the specs are that mutants call."""
 
-PROVED: dict[Source, JudgedCallee] = {}
+PROVED: Known = {}
 """What was proved of mechanisms that are called, by file: proved once, before processes part."""
 
 
