@@ -154,7 +154,15 @@ def test_a_chance_of_noise_that_there_is_none_of_ends_no_loop() -> None:
     assert answer.condition == "terminates"
 
 
-@pytest.mark.parametrize("called", [None, 3, tree("svt"), replace(tree("svt"), inputs=WORDS)])
+def moving_in_words() -> n.Mechanism:
+    spec = tree("svt")
+    given: list[Any] = [replace(i, adjacency="all") if isinstance(i, n.Queries) else i for i in spec.inputs]
+    return replace(spec, inputs=tuple(given))
+
+
+@pytest.mark.parametrize(
+    "called", [None, 3, tree("svt"), replace(tree("svt"), inputs=WORDS), moving_in_words()]
+)
 def test_what_is_called_is_a_tree(called: Any) -> None:
     spec = parse(Source("s", calling("a = c(y = x, k = 1, d = eps)", "emit done")))
     answer = deciding.decide(with_contract(spec, "c", Contract(called, Source("c", ""))), Witness())
