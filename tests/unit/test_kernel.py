@@ -156,7 +156,8 @@ def test_a_chance_of_noise_that_there_is_none_of_ends_no_loop() -> None:
 
 def moving_in_words() -> n.Mechanism:
     spec = tree("svt")
-    given: list[Any] = [replace(i, adjacency="all") if isinstance(i, n.Queries) else i for i in spec.inputs]
+    words: dict[str, Any] = {"adjacency": "all"}
+    given = [replace(i, **words) if isinstance(i, n.Queries) else i for i in spec.inputs]
     return replace(spec, inputs=tuple(given))
 
 
