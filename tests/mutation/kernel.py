@@ -64,7 +64,7 @@ LONG = 0.3
 """Cases that take so many seconds of processor time are not used."""
 CONDITIONS = {f"{pair.name}: wrong": pair.conditions.split()[0] for pair in PAIRS}
 """At which condition a case is rejected."""
-CALLS = 1000
+CALLS = 100
 """So many calls of one function are watched, to see which lines a case runs."""
 
 
