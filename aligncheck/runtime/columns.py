@@ -16,7 +16,8 @@ def cleaned_array(values: Any) -> Any:
     """
     array = np.asarray(values)
     if array.dtype.kind in "iu":
-        return array.astype(np.uint64 if array.dtype == np.uint64 else np.int64, copy=True)
+        held = np.promote_types(array.dtype, np.int64)  # of floats where it holds more, of any order of bytes
+        return array.astype(held if held.kind == "i" else np.uint64, copy=True)
     return np.nan_to_num(array.astype(np.float64), copy=False, nan=0.0)
 
 

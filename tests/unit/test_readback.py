@@ -276,6 +276,21 @@ align
   keep = 1 - keep   when x != x'
 """
 
+NOT_USED = """mechanism unused
+input
+  q : int queries, sensitivity 1, adjacency one where len(q) >= 1
+  eps : real where eps > 0
+privacy eps
+program
+  for i in range(len(q)):
+    u[i] ~ DExp(1)
+    eta[i] ~ DLap(1/eps)
+    emit v(x = (q[i] if i < len(q) else 0) + eta[i])
+  w = argmax(i - 2*i for i in q)
+align
+  eta[i] += q[i] - q'[i]
+"""
+
 SCALED = """mechanism scaled
 input
   q : queries, sensitivity 1
@@ -439,6 +454,20 @@ CHANGES = {
             "    x: Real": '    y: Real = field(metadata={"name": "x"})',
             "V(x=": "V(y=",
             "import dataclass": "import dataclass, field",
+        },
+    ),
+    "an index that is drawn in its round": (
+        NOT_USED,
+        {"            u =": "            i =", ', query=("q", i)': ""},
+    ),
+    "arithmetic with indices of 64 bits": (
+        NOT_USED,
+        {
+            "argmax_of((i, i - 2 * i) for i in range(len(q)))": (
+                "argmax(indices(len(q)) - 2 * indices(len(q)))"
+            ),
+            "    argmax_of,\n": "",
+            "\n\n@dataclass": "from aligncheck.runtime.arrays import argmax, indices\n\n\n@dataclass",
         },
     ),
     "an index that hides the object": (

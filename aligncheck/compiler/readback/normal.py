@@ -182,9 +182,7 @@ def _indices_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
                 yield s
 
     def is_own(name: str) -> bool:
-        inside = [occurrences((loop,))[name] for loop in loops(name)]
-        nested = any(name in _bound(s) for loop in loops(name) for s in statements_in(loop.body))
-        return not nested and sum(inside) == often[name]
+        return sum(occurrences((loop,))[name] for loop in loops(name)) == often[name]
 
     own = {
         name for s in statements_in(body) if isinstance(s, nodes.For) for name in _bound(s) if is_own(name)
@@ -216,14 +214,8 @@ def _bound(loop: Stmt) -> tuple[str, ...]:
 
 
 def renamed(body: tuple[Stmt, ...], names: dict[str, str]) -> tuple[Stmt, ...]:
-    """A block with other names for some that it reads, or sets by plain assignments."""
-
-    def one(statement: Stmt) -> Stmt:
-        if isinstance(statement, nodes.Assign) and statement.name in names:
-            statement = replace(statement, name=names[statement.name])
-        return rewrite.own(statement, lambda top: _with_names(top, names))
-
-    return rewrite.statements(body, one)
+    """A block with other names for some that it reads, and does not set."""
+    return rewrite.statements(body, lambda s: rewrite.own(s, lambda top: _with_names(top, names)))
 
 
 def _noise_in_rounds(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -232,11 +224,6 @@ def _noise_in_rounds(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     often = occurrences(body)
     plain = set()
     for loop in (s for s in statements_in(body) if isinstance(s, nodes.For) and s.index is not None):
-        changed = any(isinstance(s, nodes.Assign) and s.name == loop.index for s in statements_in(loop.body))
-        if changed or any(
-            loop.index in _bound(s) for s in statements_in(loop.body) if isinstance(s, nodes.For)
-        ):
-            continue
         at = nodes.Name(loop.index or "")
         for name in drawn:
             indices = list(_indices(loop.body, name))

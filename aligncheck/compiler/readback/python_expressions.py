@@ -402,8 +402,6 @@ class _ArrayReader:
             return self.scalars._steps(ident, nodes.Index(ident, index, span=at))
         if holes := match("members(_X, _N)", node):
             return nodes.Member(index, self.scalars.ident(holes["X"]), span=at)
-        if match("indices(_N)", node) is not None:
-            return index
         for pattern, function in _ELEMENTWISE.items():
             if isinstance(node, ast.Call) and match(pattern, node) is not None:
                 arguments = tuple(self.read(each, certain=certain) for each in node.args)
@@ -422,7 +420,11 @@ class _ArrayReader:
                 parts_ = self.read(left, certain=certain), self.read(right, certain=certain)
                 return self.scalars.binary(_OPERATORS[type(op)], *parts_, at)
             case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATORS:
-                pair = self.read(left, certain=certain), self.read(right, certain=certain)
+                # Indices are of 64 bits, and arithmetic may leave these: so they are compared alone.
+                pair = (
+                    index if match("indices(_N)", each) is not None else self.read(each, certain=certain)
+                    for each in (left, right)
+                )
                 return nodes.Compare(_OPERATORS[type(op)], *pair, span=at)
         raise refuse(node, f"`{_shown(node)}` is nothing on arrays that the reader knows")
 

@@ -59,8 +59,6 @@ def _tells(label: RecordLabel, tree: nodes.Mechanism) -> bool:
     loop = tree.body[place] if tree.body else None
     if not isinstance(loop, nodes.For) or loop.index is None or label.index != nodes.Name(loop.index):
         return False
-    if any(loop.index in names_set(s) for s in statements_in(loop.body)):
-        return False
     inner = (s for s in statements_in(loop.body) if isinstance(s, nodes.For | nodes.While))
     if any(e is label.emit for s in inner for e in statements_in(s.body)):
         return False

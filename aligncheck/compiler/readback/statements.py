@@ -22,7 +22,7 @@ from aligncheck.language.families import Family, Slope
 from aligncheck.language.source import Span
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.nodes import Expr
-from aligncheck.language.syntax.walk import names_in
+from aligncheck.language.syntax.walk import names_in, names_set, statements_in
 
 _RATES = {f"{f.row.sampler}_of_rate": f for f in Family if f.row.slope is Slope.CHANCE}
 _RATES |= {f"{f.row.sampler}_of_log_odds": f for f in Family if f.coin}
@@ -317,7 +317,10 @@ class Statements:
     ) -> nodes.For:
         if index is not None:
             self.given.append((index, NumberKind.INT))
-        return nodes.For(index, over, self._rounds(node.body), span=at)
+        loop = nodes.For(index, over, self._rounds(node.body), span=at)
+        if {*names_set(loop)} & {name for s in statements_in(loop.body) for name in names_set(s)}:
+            raise refuse(node, "the loop alone changes its index and its answer")
+        return loop
 
     def _rounds(self, body: list[ast.stmt]) -> tuple[nodes.Stmt, ...]:
         self.rounds += 1
