@@ -198,11 +198,13 @@ def _pairs(options: TestingOptions) -> tuple[InputPair, ...]:
 
 
 def _json(text: str) -> Any:
-    def refuse(constant: str) -> Any:
-        raise ValueError(constant)
+    def finite(number: str) -> float:
+        if not math.isfinite(float(number)):
+            raise ValueError(number)
+        return float(number)
 
     try:
-        return json.loads(text, parse_constant=refuse)
+        return json.loads(text, parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError):
         raise CommandError(
             f"`--pair`: `{text[:60]}` is no JSON value: write a number, or a list such as '[1, 0, 2]'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator
 from typing import Any
@@ -89,7 +90,7 @@ def _lines(canvas: Canvas, tested: Tested, plot: str | None) -> Iterator[Text]:
     yield Text()
     yield from canvas.told("note", *_conclusions(tested))
     if plot is not None:
-        yield Text(f"plot: {plot}")
+        yield Text(f"plot: {printable(plot)}")
 
 
 def _claimed(canvas: Canvas, tested: Tested) -> Iterator[Text]:
@@ -125,10 +126,12 @@ def _input(value: object) -> str:
     match value:
         case list():
             return f"[{', '.join(map(_input, value))}]"
-        case float() if value == int(value) and abs(value) < 1e15:
+        case dict():
+            return f"{{{', '.join(f'{_input(name)}: {_input(entry)}' for name, entry in value.items())}}}"
+        case float() if value.is_integer() and abs(value) < 1e15:
             return str(int(value))
         case _:
-            return str(value)
+            return json.dumps(value, ensure_ascii=False)
 
 
 def _more(level: Level) -> str:

@@ -215,7 +215,7 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
     return _Function(
         name=name,
         call=call,
-        database=database if database in named and _keyword(named[database]) else None,
+        database=None if _by_position(parameters, database) else database,
         arguments=arguments,
         own_eps=float(own) if isinstance(own, int | float) and not isinstance(own, bool) else None,
         batched=_SIZE in free,
@@ -225,27 +225,27 @@ def _function(call: Callable[..., Any], setup: Setup) -> _Function:
     )
 
 
-def _keyword(parameter: inspect.Parameter) -> bool:
-    return parameter.kind is parameter.KEYWORD_ONLY
+def _by_position(parameters: Mapping[str, inspect.Parameter], database: str) -> bool:
+    """Whether it is the first: any other is named, since those before it are."""
+    named = parameters[database].kind is inspect.Parameter.KEYWORD_ONLY
+    return database == next(iter(parameters)) and not named
 
 
 def _database(name: str, parameters: Mapping[str, inspect.Parameter], wanted: str | None) -> str:
-    if wanted is not None:
-        if wanted not in parameters:
-            raise CannotTest(*unknown(name, wanted, list(parameters)))
-        parameter = parameters[wanted]
-        first = next(iter(parameters))
-        if parameter.kind is parameter.POSITIONAL_ONLY and wanted != first:
-            raise CannotTest(f"`{wanted}` of `{name}` can only be given by position", "wrap the function")
-        return wanted
-    for key, parameter in parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            break
-        return key
-    raise CannotTest(
-        f"`{name}` takes no argument that could be the private input",
-        "its first parameter is the private input, or the one that `--database` names",
-    )
+    """The parameter that takes the private input."""
+    taken = [key for key, parameter in parameters.items() if parameter.kind is not parameter.VAR_KEYWORD]
+    if not taken:
+        raise CannotTest(
+            f"`{name}` takes no argument that could be the private input",
+            "its first parameter is the private input, or the one that `--database` names",
+        )
+    if wanted is None or wanted == taken[0]:
+        return taken[0]
+    if wanted not in taken:
+        raise CannotTest(*unknown(name, wanted, taken))
+    if parameters[wanted].kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL):
+        raise CannotTest(f"`{wanted}` of `{name}` can only be given by position", "wrap the function")
+    return wanted
 
 
 def _missing(name: str, missing: list[str]) -> tuple[str, str]:

@@ -410,6 +410,7 @@ def test_a_module_that_cannot_be_imported(
         (["--eps", "1", "--length", "0"], "`--length 0`: `0` is no length"),
         (["--eps", "1", "--pair", "[1", "2"], "`--pair`: `[1` is no JSON value"),
         (["--eps", "1", "--pair", "NaN", "2"], "`--pair`: `NaN` is no JSON value"),
+        (["--eps", "1", "--pair", "[1e999]", "2"], "`--pair`: `[1e999]` is no JSON value"),
         (["--eps", "1", "--pair", "[1]", "[1]"], "`--pair`: D and D' are both [1]"),
         (["--eps", "1", "--adjacency", "moved", "--length", "1"], "no pair of inputs of length 1 is `moved`"),
         (["--eps", "1", "--plot", "x.svg"], "`--plot` draws a sweep"),
