@@ -46,8 +46,8 @@ def functions_of(spec: Spec, places: Mapping[str, str]) -> dict[str, Callable[..
 
 def _found(name: str, place: str, modules: dict[str, types.ModuleType]) -> Callable[..., Any]:
     """A file is executed once, so that its functions may share what they know."""
-    where, colon, attribute = place.rpartition(":")
-    if not colon or not where or not attribute:
+    where, _, attribute = place.rpartition(":")
+    if not where or not attribute:
         raise RunError(f"`{name}={place}` is not of the form NAME=FILE.py:FUNCTION or NAME=MODULE:FUNCTION")
     if where not in modules:
         modules[where] = _from_file(where) if where.endswith(".py") else _imported(where)

@@ -14,9 +14,6 @@ from small_specs import checked
 
 from aligncheck.cli import main
 from aligncheck.commands.compile import MARK
-from aligncheck.compiler.certificate.stale import changes, mode_of
-from aligncheck.compiler.certificate.text import MAKER, MODE, Section, attached, spec_title
-from aligncheck.compiler.modes import RunMode
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.conditions import Condition
@@ -207,32 +204,6 @@ def test_no_mode_is_advised_that_has_no_form(
     err = capsys.readouterr().err
     assert {"lattice": "L1 or L2 norm", "refined": "multiplied"}[mode] in err
     assert re.findall("--mode [a-z]+", err) == ["--mode float"]
-
-
-def test_what_has_changed_since() -> None:
-    def made(code: str = "x = 1", maker: str = "a 1", mode: str = "lattice", **specs: str) -> str:
-        texts = {"m.dp": "one\ntwo", **specs}
-        found = [Section(spec_title(path, text), tuple(text.split("\n"))) for path, text in texts.items()]
-        return attached(f"{code}\n", [Section(MAKER, (maker,)), Section(MODE, (mode,)), *found])
-
-    def since(found: str, wanted: str | None, text: str = "one\ntwo") -> list[str]:
-        return changes("m.py", found, "at/m.dp", text, wanted)
-
-    assert since(made(), made()) == since(made(), None) == []
-    assert since(made(maker="a 1"), made(maker="b 2")) == [], "who made it does not matter"
-    two = {"m.dp": "one\n 2"}
-    changed = "at/m.dp:2: now `2`, compiled from `two`"
-    assert since(made(), made(code="x = 2", **two)) == since(made(), None, two["m.dp"]) == [changed]
-    assert since(made(), made(callee="c")) == ["at/callee: the module was not compiled from this spec"]
-    assert since(made(), made(code="x = 2")) == ["m.py:1: `x = 1`, where now `x = 2` is generated"]
-    assert since(made(), made(code="x = 1\ny")) == ["m.py:2: ``, where now `y` is generated"]
-    assert since(made(), made(mode="refined"))[0].endswith("mode: `lattice`, where now `refined` follows")
-    edited = made().replace("x = 1", "x = 0")
-    first, second = since(edited, made())
-    assert first == "m.py: changed after it was compiled (its digest does not fit)"
-    assert second == "m.py:1: `x = 0`, where now `x = 1` is generated"
-    assert since("x = 1\n", made())[0].startswith("m.py: no certificate")
-    assert (mode_of(made(mode="refined")), mode_of("")) == (RunMode.REFINED, None)
 
 
 @pytest.mark.parametrize(

@@ -172,10 +172,10 @@ class _Comparison:
         for each in wanted:
             same = next((g for g in given if self._equal(each, g)), None)
             if same is None:
-                raise self._differs("no such condition", f"`{_text(each)}`")
+                raise self._differs("no such condition", _text(each))
             given.remove(same)
         if given:
-            raise self._differs(f"`{_text(given[0])}`", "no such condition")
+            raise self._differs(_text(given[0]), "no such condition")
 
     def _equal(self, one: object, other: object) -> bool:
         try:
