@@ -22,7 +22,7 @@ from aligncheck.compiler.readback.python_patterns import (
     text,
     without_docstring,
 )
-from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream
+from aligncheck.compiler.readback.shown import refuse_labels, stream_of
 from aligncheck.compiler.readback.statements import (
     STEP,
     Preprocessing,
@@ -931,7 +931,7 @@ class _Class:
         self._expect(f"return run.stream(self._program({', '.join(passed)}))", body)
         if body:
             raise refuse(body[0], "the reader knows no such statement here")
-        refuse_stream(tree, {a.name for a in self.answers if a.vector}, node.lineno)
+        stream_of(tree, {a.name for a in self.answers if a.vector}, node.lineno)
 
     def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, NumberKind], streams: bool) -> Read:
         runs = {s.mechanism for s in statements_in(tree.body) if isinstance(s, nodes.Invoke)}
