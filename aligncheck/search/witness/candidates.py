@@ -5,7 +5,7 @@ Nothing here needs to be believed: a wrong candidate costs time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,9 +13,9 @@ from itertools import chain, combinations, product
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.search.witness.line_costs import resolved
-from aligncheck.search.witness.scans import is_truth
-from aligncheck.search.witness.stretches import RECORDS, Passage, Stretches
+from aligncheck.search.witness.line_costs import primes, resolved
+from aligncheck.search.witness.scans import is_truth, tells_output
+from aligncheck.search.witness.stretches import RECORDS, Passage, Stretches, distinct
 from aligncheck.search.witness.totals import (
     COST,
     ONE,
@@ -110,7 +110,7 @@ class Candidates:
         found: dict[n.Expr, None] = {}
         for way in (*self.rounds, *self.all.leaving[self.k]):
             for test, _ in way.tests:
-                if not self.noisy(test) and not _reads_output(test):
+                if not self.noisy(test) and not tells_output(test):
                     found[test] = None
         return list(found)
 
@@ -302,7 +302,7 @@ class Candidates:
                 apart = self.apart(value, way)
                 if apart is not None and apart.parts:
                     e = apart.expression()
-                    if not self.noisy(e) and not any(_primed(p) for p in walk.subexpressions(e)):
+                    if not self.noisy(e) and not primes(e):
                         found[self.all.told(self.k, way.origin, e) if way in self.entries else e] = None
         return list(found)[:4]
 
@@ -475,14 +475,14 @@ class Candidates:
         return [[c for c in w.costs() if not self.noisy(c.expression())][:8] for w in self.rounds]
 
     def _growths(self) -> Iterator[Amount]:
-        yield from _few((g for x in self.variables if self._budget(x) for g in self._spent_with(x)), 8)
+        yield from distinct((g for x in self.variables if self._budget(x) for g in self._spent_with(x)), 8)
         yield from self._walked_costs()
         counts = [(x, total(n.Name(x)) - total(self.start(x) or ZERO), self.steps[x]) for x in self.counters]
         counts += list(self._flagged())
         per_round = self._round_costs()
         for size in (1, 2, 3):
             for some in combinations(counts, size):
-                rates: list[list[Amount]] = []
+                rates: list[tuple[Amount, ...]] = []
                 for place, (_, _, each) in enumerate(some):
                     others = [s for k, (_, _, s) in enumerate(some) if k != place]
                     own = [
@@ -493,7 +493,7 @@ class Candidates:
                         if cost.parts
                     ]
                     own = [c for c in own if self.stable(c.expression())]
-                    rates.append(_few(own, 6 if size == 1 else 3))
+                    rates.append(distinct(own, 6 if size == 1 else 3))
                 for combo in product(*rates):
                     yield added(rate * grown for rate, (_, grown, _) in zip(combo, some, strict=True))
 
@@ -536,7 +536,7 @@ class Candidates:
         truths = {x: e.value for x, e in starts.items() if isinstance(e, n.Boolean)}
         return {n.Unary("not", n.Name(x)) if value else n.Name(x): x for x, value in truths.items()}
 
-    def _rates(self) -> list[Amount]:
+    def _rates(self) -> tuple[Amount, ...]:
         """What a unit costs, for every draw in the loop that is moved."""
         found: list[Amount] = []
         for way in (*self.rounds, *self.all.leaving[self.k]):
@@ -545,26 +545,25 @@ class Candidates:
                     rate = total(ONE).over(total(draw.args[0]))
                     if self.stable(rate.expression()) and not self.noisy(rate.expression()):
                         found.append(rate)
-        found = _few(found, 4)
-        return _few(
-            [*found, *(a + b for a, b in combinations(found, 2)), *(a.times(Fraction(2)) for a in found)], 8
-        )
+        few = distinct(found, 4)
+        twice = (a.times(Fraction(2)) for a in few)
+        return distinct((*few, *(a + b for a, b in combinations(few, 2)), *twice), 8)
 
     def _walked_costs(self) -> Iterator[Amount]:
-        paid = [c for costs in self._round_costs() for c in costs if c.parts and self.stable(c.expression())]
-        paid = _few(paid, 6)
+        spent = (c for costs in self._round_costs() for c in costs if c.parts)
+        paid = distinct((c for c in spent if self.stable(c.expression())), 6)
         for g, q in self.walks:
             if g.adjacency.ways and g.sensitivity is not None:
                 marks = [n.Compare("<", n.Name(f"${w.mark}_{g.names[0]}"), self.at) for w in g.adjacency.ways]
                 more = [r * total(b) for r in self._rates() for b in self.sizes[:2]]
-                for amount in _few([*paid, *more], 12):
+                for amount in distinct([*paid, *more], 12):
                     yield _flags(marks, amount)
             elif g.adjacency.in_all:
                 for rate in self._rates():
                     yield rate * total(n.Index(f"$moved_{q}", self.at))
         yield from self._selected(paid)
 
-    def _selected(self, paid: list[Amount]) -> Iterator[Amount]:
+    def _selected(self, paid: Sequence[Amount]) -> Iterator[Amount]:
         """What is paid when the loop passes what was selected."""
         several = self._selections()
         yield from self._exchanged(several, paid[:1])
@@ -594,7 +593,7 @@ class Candidates:
             if isinstance(s, n.Assign) and isinstance(s.value, n.Gather) and s.value.function in n.SELECTING
         ]
 
-    def _exchanged(self, several: list[str], paid: list[Amount]) -> Iterator[Amount]:
+    def _exchanged(self, several: list[str], paid: Sequence[Amount]) -> Iterator[Amount]:
         """In a case of the alignment one selected index pays nothing, and another one pays in its place."""
         for split in (item for item in self.spec.align if isinstance(item, n.CaseSplit)):
             case = split.cases[0].test
@@ -631,16 +630,6 @@ def _sizes(loop: n.For | n.While) -> Iterator[tuple[n.Expr, n.Expr]]:
             pass
 
 
-def _few(found: Iterable[Amount], most: int) -> list[Amount]:
-    kept: list[Amount] = []
-    for each in found:
-        if len(kept) == most:
-            break
-        if each not in kept:
-            kept.append(each)
-    return kept
-
-
 def _multiples(bounds: list[n.Expr]) -> list[list[n.Expr]]:
     """Bounds that differ by a number, together."""
     found: dict[frozenset[object], list[n.Expr]] = {}
@@ -661,11 +650,3 @@ def _size(value: n.Expr) -> n.Expr | None:
 def _orders(test: n.Expr) -> list[tuple[n.Expr, n.Expr]]:
     """The two sides of a comparison, either of which may be the lesser one."""
     return [(test.left, test.right), (test.right, test.left)] if isinstance(test, n.Compare) else []
-
-
-def _primed(e: n.Expr) -> bool:
-    return isinstance(e, n.Name | n.Index) and e.primed
-
-
-def _reads_output(e: n.Expr) -> bool:
-    return any(isinstance(p, n.OfOutput) for p in walk.subexpressions(e))

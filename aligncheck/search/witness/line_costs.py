@@ -6,19 +6,25 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial, reduce
 
 from aligncheck.language.families import Slope
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
-from aligncheck.search.witness.totals import ONE, ZERO, multiplied, total
+from aligncheck.search.witness.totals import ONE, ZERO, product_of, total
 
 
 def costs_of(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
     """A guess for each line."""
-    drawn = {s.name: s for s in walk.statements_in(spec.body) if isinstance(s, n.Sample)}
-    defined = definitions(spec)
-    drawn = {x: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for x, s in drawn.items()}
+    drawn = draws_of(spec)
     return tuple(cost_of(spec, line, drawn.get(line.name)) for line in walk.shifts_in(spec.align))
+
+
+def draws_of(spec: n.Mechanism) -> dict[str, n.Sample]:
+    """The last draw of each variable, with what its arguments are defined as."""
+    defined = definitions(spec)
+    draws = (s for s in walk.statements_in(spec.body) if isinstance(s, n.Sample))
+    return {s.name: replace(s, args=tuple(resolved(a, defined) for a in s.args)) for s in draws}
 
 
 def cost_of(spec: n.Mechanism, line: n.Shift, draw: n.Sample | None, cautious: bool = False) -> n.Expr | None:
@@ -134,14 +140,7 @@ def product(*factors: tuple[n.Expr, int]) -> n.Expr:
         else:
             bare = _bare(e, primes=True)
             powers[bare] = powers.get(bare, 0) + power
-    above = [e for e, power in powers.items() for _ in range(power)]
-    below = [e for e, power in powers.items() for _ in range(-power)]
-    top = multiplied(number.numerator, above)
-    return (
-        top
-        if not below and number.denominator == 1
-        else n.Binary("/", top, multiplied(number.denominator, below))
-    )
+    return product_of(powers.items(), number)
 
 
 def repeated(claim: n.Expr, rounds: n.Rounds | None) -> n.Expr:
@@ -207,7 +206,7 @@ def _most(spec: n.Mechanism, line: n.Shift, cautious: bool) -> n.Expr | None:
     """
     tests = [line.guard or ZERO, *(test for test, inside in _cases(spec.align) if line in inside)]
     tests += [e.test for e in walk.subexpressions(line.value) if isinstance(e, n.Conditional)]
-    size, index = _size(spec, line.value, cautious, any(map(_primes, tests))), line.index
+    size, index = _size(spec, line.value, cautious, any(map(primes, tests))), line.index
     if size is None or not isinstance(index, n.Name):
         return size
     terms = Counter(_terms(line.value, 1))
@@ -260,7 +259,7 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
         if clipped is not None:
             for each in clipped[1]:
                 left.remove(each)
-            reach += _Reach(moved=((own if _primes(term) else -own, clipped[0]),))
+            reach += _Reach(moved=((own if primes(term) else -own, clipped[0]),))
             continue
         other = next((t for t in left if t[0] == -own and _differ_by_run(t[1], term, gathers)), None)
         part: _Reach | None
@@ -270,7 +269,7 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
             size = None if group is None else _sensitivity_at(spec, group, term)
             if group is None or size is None:
                 return None
-            part = _Reach(moved=((own if _primes(term) else -own, size),), one_way=group.adjacency.one_way)
+            part = _Reach(moved=((own if primes(term) else -own, size),), one_way=group.adjacency.one_way)
         elif isinstance(term, n.Number):
             part = _Reach(own * term.value)
         elif isinstance(term, n.Conditional):
@@ -278,7 +277,7 @@ def _reach(spec: n.Mechanism, value: n.Expr, sign: int) -> _Reach | None:
             part = None if None in ways else max((w for w in ways if w is not None), key=lambda w: w.most)
         elif isinstance(term, n.Gather) and term.function in ("max", "min"):
             part = _reach(spec, term.body, own)
-        elif _primes(term) or _group(spec, term):
+        elif primes(term) or _group(spec, term):
             part = None
         else:
             part = _Reach(more=(term,))
@@ -309,7 +308,7 @@ def _clipped(
 
 def _between(one: n.Expr, other: n.Expr) -> n.Expr | None:
     """How far one term of a sum moves what two such sums over one range are apart, on one run."""
-    if not isinstance(one, n.Gather) or not isinstance(other, n.Gather) or _primes(one) != _primes(other):
+    if not isinstance(one, n.Gather) or not isinstance(other, n.Gather) or primes(one) != primes(other):
         return None
     if not one.function == other.function == "sum" or one.over != other.over:
         return None
@@ -440,7 +439,8 @@ def _ends(spec: n.Mechanism, e: n.Expr) -> tuple[n.Expr | None, n.Expr | None]:
     return (ZERO if even or most is None else n.Unary("-", most)), most
 
 
-def _primes(e: n.Expr) -> bool:
+def primes(e: n.Expr) -> bool:
+    """Whether it reads something of the run on D'."""
     return any(isinstance(part, n.Name | n.Index) and part.primed for part in walk.subexpressions(e))
 
 
@@ -450,15 +450,9 @@ def _constant(e: n.Expr) -> Fraction:
 
 def _sum(constant: Fraction, terms: list[n.Expr]) -> n.Expr:
     """The sum; equal terms are counted."""
-    counted: dict[n.Expr, int] = {}
-    for term in terms:
-        bare = _bare(term)
-        counted[bare] = counted.get(bare, 0) + 1
+    counted = Counter(map(_bare, terms))
     parts = [e if k == 1 else n.Binary("*", n.Number(Fraction(k)), e) for e, k in counted.items()]
-    whole: n.Expr | None = n.Number(constant) if constant or not parts else None
-    for part in parts:
-        whole = part if whole is None else n.Binary("+", whole, part)
-    return whole if whole is not None else n.Number(constant)
+    return reduce(partial(n.Binary, "+"), [n.Number(constant), *parts] if constant or not parts else parts)
 
 
 def _terms(e: n.Expr, sign: int) -> Iterator[tuple[int, n.Expr]]:

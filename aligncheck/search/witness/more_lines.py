@@ -68,10 +68,7 @@ def with_more(spec: n.Mechanism, witness: Witness) -> Witness:
 def costs_where_they_differ(spec: n.Mechanism) -> tuple[n.Expr | None, ...]:
     """What lines cost: nothing but at the answers that move, where adjacency says which."""
     found: list[n.Expr | None] = []
-    drawn, defined = {}, line_costs.definitions(spec)
-    for s in walk.statements_in(spec.body):
-        if isinstance(s, n.Sample):
-            drawn[s.name] = replace(s, args=tuple(line_costs.resolved(a, defined) for a in s.args))
+    drawn = line_costs.draws_of(spec)
     for line, cost in zip(walk.shifts_in(spec.align), line_costs.costs_of(spec), strict=True):
         parts = line_costs.by_list(spec, line, drawn.get(line.name)) if cost is not None else []
         there = [_where_it_differs(line, group, part if len(parts) > 1 else cost) for group, part in parts]
@@ -808,13 +805,9 @@ class MoreLines(Residues):
 
 def _parts_in(g: n.Gather, group: n.Queries) -> Iterator[tuple[n.Expr, n.Expr]]:
     """Where the parts of a list start and end, without gaps, over which a set is."""
-    if isinstance(g.over, n.OverRange):
-        ends = (g.over.low, g.over.high)
-    else:
-        ends = (ZERO, n.Call("len", (n.Name(g.over.base),)))
     for e in walk.subexpressions(g.body):
         if isinstance(e, n.Index) and e.base in group.names:
-            start, end = (total(line_costs.resolved(e.index, {g.index: x})) for x in ends)
+            start, end = (total(line_costs.resolved(e.index, {g.index: x})) for x in ends_of(g.over))
             if (total(e.index) - total(n.Name(g.index))).names().isdisjoint({g.index}):
                 yield start.expression(), end.expression()
 

@@ -5,7 +5,7 @@ Nothing here needs to be believed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from aligncheck.kernel.witness import own
@@ -76,7 +76,7 @@ class Passage:
     def _moved(self, draws: tuple[MovedDraw, ...]) -> tuple[Amount, ...]:
         found: tuple[Amount, ...] = (Amount(),)
         for draw in draws:
-            found = _sums(found, _distinct([c for case in draw.cases for c in self._of_lines(case)]))
+            found = _sums(found, distinct([c for case in draw.cases for c in self._of_lines(case)]))
         return found
 
     def _of_lines(self, lines: tuple[tuple[n.Shift, Amount | None], ...]) -> list[Amount]:
@@ -140,12 +140,15 @@ def read_from(spec: n.Mechanism) -> list[frozenset[str]]:
 
 
 def _sums(one: tuple[Amount, ...], other: tuple[Amount, ...]) -> tuple[Amount, ...]:
-    return _distinct([a + b for a in one for b in other])[:MANY]
+    return distinct((a + b for a in one for b in other), MANY)
 
 
-def _distinct(found: list[Amount]) -> tuple[Amount, ...]:
+def distinct(found: Iterable[Amount], most: int | None = None) -> tuple[Amount, ...]:
+    """Each once, only the first of them if there is a most."""
     kept: list[Amount] = []
     for each in found:
+        if len(kept) == most:
+            break
         if each not in kept:
             kept.append(each)
     return tuple(kept)
@@ -297,7 +300,7 @@ class Stretches:
         self.rounds[k] = rounds
         self.leaving[k] = leaving
         held = {x: n.Name(own("head", k, x)) for x in self.changed(k)}
-        spent = self._often(stmt, _distinct([c for r in (*rounds, *leaving) for c in r.costs()]))
+        spent = self._often(stmt, distinct([c for r in (*rounds, *leaving) for c in r.costs()]))
         outs = [
             Passage(k, {**self.defined, **held}),
             *(replace(w, values={**held, **w.values}) for w in leaving),
@@ -314,7 +317,7 @@ class Stretches:
                         tags=(*way.tags, *out.tags),
                         spent=_sums(way.costs(), spent) if way.origin >= 0 else (Amount(),),
                         after=k,
-                        since=_distinct([total(self._kept(k, c.expression())) for c in out.costs()]),
+                        since=distinct([total(self._kept(k, c.expression())) for c in out.costs()]),
                     )
                 )
         return found

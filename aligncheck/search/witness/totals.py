@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from math import prod
 from typing import TypeAlias
 
@@ -50,7 +50,7 @@ def counted(test: n.Expr) -> n.Expr:
 def plus(parts: Iterable[n.Expr]) -> n.Expr:
     """The sum, as it is written."""
     left = [part for part in parts if part != ZERO]
-    return reduce(lambda whole, part: n.Binary("+", whole, part), left) if left else ZERO
+    return reduce(partial(n.Binary, "+"), left) if left else ZERO
 
 
 def ends_of(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
@@ -121,7 +121,7 @@ class Amount:
         """It as an expression."""
         whole: n.Expr | None = None
         for product, factor in self.parts.items():
-            part = _product(product, abs(factor))
+            part = product_of(product, abs(factor))
             if whole is None:
                 whole = part if factor > 0 else n.Unary("-", part)
             else:
@@ -148,10 +148,7 @@ def total(e: n.Expr) -> Amount:
 
 def added(parts: Iterable[Amount]) -> Amount:
     """The sum of all."""
-    result = Amount()
-    for part in parts:
-        result += part
-    return result
+    return sum(parts, Amount())
 
 
 def _joined(one: Product, other: Product) -> Product:
@@ -161,19 +158,17 @@ def _joined(one: Product, other: Product) -> Product:
     return tuple(sorted(((e, k) for e, k in powers.items() if k), key=lambda each: unparse_expr(each[0])))
 
 
-def _product(product: Product, factor: Fraction) -> n.Expr:
+def product_of(product: Iterable[tuple[n.Expr, int]], factor: Fraction) -> n.Expr:
+    """The product of a number, and of expressions to powers, as it is written."""
+    product = tuple(product)
     above = [e for e, k in product for _ in range(k)]
     below = [e for e, k in product for _ in range(-k)]
-    top = multiplied(factor.numerator, above)
+    top = _multiplied(factor.numerator, above)
     if not below and factor.denominator == 1:
         return top
-    return n.Binary("/", top, multiplied(factor.denominator, below))
+    return n.Binary("/", top, _multiplied(factor.denominator, below))
 
 
-def multiplied(number: int, factors: list[n.Expr]) -> n.Expr:
-    """The product of a number and of factors, as it is written."""
+def _multiplied(number: int, factors: list[n.Expr]) -> n.Expr:
     parts = ([n.Number(Fraction(number))] if number != 1 or not factors else []) + factors
-    whole = parts[0]
-    for part in parts[1:]:
-        whole = n.Binary("*", whole, part)
-    return whole
+    return reduce(partial(n.Binary, "*"), parts)
