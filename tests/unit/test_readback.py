@@ -291,6 +291,21 @@ align
   eta[i] += q[i] - q'[i]
 """
 
+COUNTED = """mechanism counted
+input
+  q : queries, sensitivity 1, adjacency one
+  a : query, sensitivity 1
+  eps : real where eps > 0
+privacy eps
+program
+  eta ~ Lap(1/eps)
+  for x in q:
+    emit one
+  emit v(x = a + eta)
+align
+  eta += a - a'
+"""
+
 SCALED = """mechanism scaled
 input
   q : queries, sensitivity 1
@@ -459,6 +474,10 @@ CHANGES = {
     "an index that is drawn in its round": (
         NOT_USED,
         {"            u =": "            i =", ', query=("q", i)': ""},
+    ),
+    "an index that is the noise of what comes next": (
+        COUNTED,
+        {"for position, x in": "for eta, x in", ', query=("q", position)': ""},
     ),
     "arithmetic with indices of 64 bits": (
         NOT_USED,

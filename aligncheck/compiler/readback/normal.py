@@ -90,7 +90,7 @@ def normal_body(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     body = _indices_apart(body)
     body = _without_items(body)
     body = _noise_in_rounds(body)
-    return _selections_inside(rewrite.statements(body, _without_index))
+    return _selections_inside(_without_indices(body))
 
 
 def _own(statement: Stmt) -> Stmt:
@@ -202,11 +202,16 @@ def _indices_apart(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     return rewrite.statements(body, one)
 
 
-def _without_index(statement: Stmt) -> Stmt:
-    """A loop whose index nothing reads has none."""
-    if isinstance(statement, nodes.For) and not occurrences(statement.body)[statement.index or ""]:
-        return replace(statement, index=None)
-    return statement
+def _without_indices(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """A loop has no index where nothing at all reads it: it may be a variable that is read after the loop."""
+    often = occurrences(body)
+
+    def one(statement: Stmt) -> Stmt:
+        if isinstance(statement, nodes.For) and often[statement.index or ""] == 1:
+            return replace(statement, index=None)
+        return statement
+
+    return rewrite.statements(body, one)
 
 
 def _bound(loop: Stmt) -> tuple[str, ...]:
