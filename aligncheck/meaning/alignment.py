@@ -299,6 +299,7 @@ class Alignment:
         self._exchanged = {line.name for line in renewing if line.name not in walk.names_in(line.value)}
         self._stretched: dict[NoiseKey, Number] = {}
         self._replaced: set[NoiseKey] = set()
+        self._taken: set[Reading] = set()
         self._plain = True
         self._around: tuple[NoiseKey, ...] = ()
         self.reads: dict[NoiseKey, dict[Reading, None]] = {}
@@ -587,27 +588,32 @@ class Alignment:
         reads that draw to add to it.
         """
         reads = self.reads[draw.key]
-        before = draw.key in reads
-        reads.pop(draw.key, None)
+        before = dict(reads)
+        reads.clear()
         value = number_of(line.value, scope)
         adds_to_it = draw.key in reads
-        if before or not adds_to_it:
-            reads[draw.key] = None
-        else:
+        if walk.renews(line) and not adds_to_it:
+            self._replaced.add(draw.key)
+            self._taken.update(reads)
+        if adds_to_it:
             del reads[draw.key]
+        else:
+            reads[draw.key] = None
+        reads |= before
         if walk.renews(line):
             self._plain &= draw.key not in self._stretched
             self._stretched[draw.key] = self._stretch(line, scope)
-            self._replaced |= set() if adds_to_it else {draw.key}
         return exact.subtract(value, draw.value)
 
     @property
     def cost_is_told(self) -> bool:
         """Whether the Jacobian is the product that `cost_of` takes it for: each draw in another's place is
-        that draw and no more noise, and the others have an order, by which their rows are triangular.
+        that draw and no more noise, draws whose place is taken are in other places themselves, and the rest
+        have an order, by which their rows are triangular.
         """
         others = {key: reads for key, reads in self.reads.items() if key not in self._replaced}
-        return not self._renewed or (self._plain and not _cycle_in(others))
+        changed = self._plain and self._taken <= self._replaced
+        return not self._renewed or (changed and not _cycle_in(others))
 
     def _is_plain(self, line: nodes.Shift) -> bool:
         """Whether a new value reads its own draw at one place, or one draw that takes its place and no other;
@@ -632,7 +638,9 @@ class Alignment:
                     return exact.negative(self._ln(number_of(right if left == own else left, scope)))
                 case _ if term == own:  # subtracted
                     return ZERO
-                case nodes.Name(ident=x) | nodes.Index(base=x) if x in self._sampled and x != line.name:
+                case nodes.Name(ident=x, primed=False) | nodes.Index(base=x, primed=False) if (
+                    x in self._sampled and x != line.name
+                ):
                     if line.name in self._exchanged:
                         return ZERO
         self._plain = False
