@@ -177,10 +177,9 @@ def _counts(reading: ProgramReading) -> dict[str, Any]:
                     visit(inner, None if rounds is None else rounds * formula(reading, length_of(over)))
                 case n.While(body=inner):
                     visit(inner, None)
-                case n.If(branches=branches, otherwise=otherwise):
-                    for arm in branches:
-                        visit(arm.body, rounds)
-                    visit(otherwise, rounds)
+                case n.If():
+                    for arm in s.arms:
+                        visit(arm, rounds)
                 case n.Simple() | n.Sampling():
                     pass
 

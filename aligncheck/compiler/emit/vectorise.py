@@ -184,7 +184,7 @@ def _outermost(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:
     for statement in body:
         yield statement
         if isinstance(statement, nodes.If):
-            for block in (*(b.body for b in statement.branches), statement.otherwise):
+            for block in statement.arms:
                 yield from _outermost(block)
 
 

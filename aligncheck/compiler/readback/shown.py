@@ -96,8 +96,8 @@ class RecordCount:
                     part = cls(frozenset({1.0}))
                 case nodes.Break():
                     part = cls(frozenset(), frozenset({0.0}))
-                case nodes.If(branches=branches, otherwise=otherwise):
-                    arms = [cls.of(arm) for arm in (*(b.body for b in branches), otherwise)]
+                case nodes.If():
+                    arms = [cls.of(arm) for arm in statement.arms]
                     part = cls(
                         frozenset().union(*(a.ends for a in arms)),
                         frozenset().union(*(a.breaks for a in arms)),
@@ -106,14 +106,7 @@ class RecordCount:
                     isinstance(s, nodes.Emit) for s in statements_in(inner)
                 ):
                     part = cls(frozenset({0.0, math.inf}))
-                case (
-                    nodes.Assign()
-                    | nodes.Invoke()
-                    | nodes.Sampling()
-                    | nodes.If()
-                    | nodes.Repeat()
-                    | nodes.Pass()
-                ):
+                case nodes.Assign() | nodes.Invoke() | nodes.Sampling() | nodes.Repeat() | nodes.Pass():
                     pass
             breaks |= {a + b for a in ends for b in part.breaks}
             ends = frozenset(a + b for a in ends for b in part.ends)
@@ -206,7 +199,7 @@ def _set_unseen(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> set[str]:
         if isinstance(s, nodes.Assign) and names_in(s.value) & hidden:
             found.add(s.name)
         elif isinstance(s, nodes.If):
-            for arm in _arms(s):
+            for arm in s.arms:
                 all_ = {e.name for e in statements_in(arm) if isinstance(e, nodes.Assign)}
                 found |= _set_unseen(arm, hidden) if _is_shown(s, hidden) else all_
         elif isinstance(s, nodes.For):
@@ -214,20 +207,16 @@ def _set_unseen(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> set[str]:
     return found
 
 
-def _arms(statement: nodes.If) -> tuple[tuple[nodes.Stmt, ...], ...]:
-    return (*(b.body for b in statement.branches), statement.otherwise)
-
-
 def _is_shown(statement: nodes.If, hidden: set[str]) -> bool:
     """Whether its tests, or else its records, one for each arm, tell which arm was taken."""
     if not any(names_in(e) & hidden for e in own_expressions(statement)):
         return True
-    tags = [{e.tag for e in statements_in(arm) if isinstance(e, nodes.Emit)} for arm in _arms(statement)]
-    counts = [RecordCount.of(arm) for arm in _arms(statement)]
+    tags = [{e.tag for e in statements_in(arm) if isinstance(e, nodes.Emit)} for arm in statement.arms]
+    counts = [RecordCount.of(arm) for arm in statement.arms]
     one = all(count.ends | count.breaks == {1.0} for count in counts)
     return one and sum(map(len, tags)) == len(set().union(*tags))
 
 
 def _breaks_are_shown(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> bool:
-    ifs = [s for s in body if isinstance(s, nodes.If) and any(RecordCount.of(arm).breaks for arm in _arms(s))]
-    return all(_is_shown(s, hidden) and all(_breaks_are_shown(a, hidden) for a in _arms(s)) for s in ifs)
+    ifs = [s for s in body if isinstance(s, nodes.If) and any(RecordCount.of(arm).breaks for arm in s.arms)]
+    return all(_is_shown(s, hidden) and all(_breaks_are_shown(a, hidden) for a in s.arms) for s in ifs)

@@ -12,6 +12,7 @@ from functools import partial, reduce
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness import line_costs
+from aligncheck.search.witness.guess import marks_of
 from aligncheck.search.witness.totals import ONE, ZERO, low_of, total
 
 
@@ -97,11 +98,11 @@ def _at_marks(
         names = frozenset(group.names)
         reads = [e for e in walk.subexpressions(term) if isinstance(e, n.Index) and e.base in names]
         apart = list[n.Expr]()
-        for way in group.adjacency.ways if reads else ():
+        for mark in marks_of(group) if reads else ():
             rest = total(reads[0].index) - total(at)
             if at.ident in rest.names():
                 return
-            there = (total(n.Name(f"${way.mark}_{group.names[0]}")) - rest).expression()
+            there = (total(mark) - rest).expression()
             here = [line_costs.resolved(e, {at.ident: there}) for e in (term, *([test] if test else []))]
             here = [rewrite.bottom_up(e, _short) for e in here]
             within = (n.Compare("<=", over.low, there), n.Compare("<", there, over.high), *here[1:])

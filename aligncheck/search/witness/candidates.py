@@ -13,6 +13,7 @@ from itertools import chain, combinations, product
 
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
+from aligncheck.search.witness.guess import marks_of
 from aligncheck.search.witness.line_costs import primes, resolved
 from aligncheck.search.witness.scans import is_truth, tells_output
 from aligncheck.search.witness.stretches import RECORDS, Passage, Stretches, distinct
@@ -383,7 +384,7 @@ class Candidates:
     def _walked(self, d: n.Expr, size: n.Expr) -> Iterator[Group]:
         for g, q in self.walks:
             first = g.names[0]
-            places = [n.Name(f"${w.mark}_{first}") for w in g.adjacency.ways]
+            places = marks_of(g)
             passed: list[n.Expr] = [n.Compare("<", p, self.at) for p in places]
             if places and g.sensitivity is not None:
                 yield Group(False, (either(*passed, equal(d, ZERO)),))
@@ -416,8 +417,7 @@ class Candidates:
         """The size of a distance, or of several, by what moved so far."""
         for g, q in self.walks:
             if g.adjacency.ways and g.sensitivity is not None:
-                places = (n.Name(f"${w.mark}_{g.names[0]}") for w in g.adjacency.ways)
-                passed = [n.Compare("<", p, self.at) for p in places]
+                passed = [n.Compare("<", p, self.at) for p in marks_of(g)]
                 for alike in _multiples(self.sizes):
                     sums = (_flags(passed, total(b)).expression() for b in alike)
                     yield Group(False, tuple(less(size, e) for e in sums))
@@ -554,7 +554,7 @@ class Candidates:
         paid = distinct((c for c in spent if self.stable(c.expression())), 6)
         for g, q in self.walks:
             if g.adjacency.ways and g.sensitivity is not None:
-                marks = [n.Compare("<", n.Name(f"${w.mark}_{g.names[0]}"), self.at) for w in g.adjacency.ways]
+                marks = [n.Compare("<", mark, self.at) for mark in marks_of(g)]
                 more = [r * total(b) for r in self._rates() for b in self.sizes[:2]]
                 for amount in distinct([*paid, *more], 12):
                     yield _flags(marks, amount)

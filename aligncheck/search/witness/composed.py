@@ -24,13 +24,13 @@ from aligncheck.search.witness import added_up, line_costs
 from aligncheck.search.witness.added_up import primed
 from aligncheck.search.witness.candidates import Candidates
 from aligncheck.search.witness.found import shown_lines
-from aligncheck.search.witness.guess import measures
+from aligncheck.search.witness.guess import marks_of, measures
 from aligncheck.search.witness.line_costs import half_square, product, repeated, resolved
 from aligncheck.search.witness.more_lines import MoreLines
 from aligncheck.search.witness.plain import plain
 from aligncheck.search.witness.sorting import kernel_sorts, with_sorts
 from aligncheck.search.witness.stretches import Stretches
-from aligncheck.search.witness.totals import COST, ONE, ZERO, ends_of, length_of, low_of, plus, total
+from aligncheck.search.witness.totals import COST, ONE, ZERO, ends_of, length_of, low_of, plus, size_of, total
 
 DELTA = n.Name("$delta")
 _NAMED = n.Assign | n.Invoke
@@ -323,14 +323,12 @@ class _Costs(MoreLines):
             match stmt:
                 case n.For(over=over, body=inner):
                     rounds, one = length_of(over), plus(self._of(inner, price))
-                    sizes = [n.Call("len", (n.Name(x),)) for g in self.groups for x in g.names]
+                    sizes = [size_of(x) for g in self.groups for x in g.names]
                     told = one == self.coin[0] and any(self._told(self.loops.index(stmt)))
                     often = self._walked(one) if rounds in sizes else [_times(rounds, one)]
                     yield from self.coin if told else often
-                case n.If(branches=branches, otherwise=otherwise):
-                    yield from (
-                        e for part in (*(b.body for b in branches), otherwise) for e in self._of(part, price)
-                    )
+                case n.If():
+                    yield from (e for arm in stmt.arms for e in self._of(arm, price))
                 case n.While():
                     pass
                 case n.Simple():
@@ -361,7 +359,7 @@ class _Costs(MoreLines):
         counts = isinstance(self.loops[k], n.For) or index in [n.Name(x) for x in self.counters(k)]
         for group in self.groups:
             first = group.names[0]
-            marks = [n.Name(f"${way.mark}_{first}") for way in group.adjacency.ways]
+            marks = marks_of(group)
             for seen in zip(*(self._seen(k, group, mark) for mark in marks), strict=True):
                 yield plus(n.Conditional(test, each, ZERO) for test in seen)
             if group.sensitivity is not None and group.adjacency.together and counts:
@@ -388,7 +386,7 @@ class _Costs(MoreLines):
         if isinstance(self.loops[k], n.For) or index in [n.Name(x) for x in self.counters(k)]:
             yield n.Compare("<", mark, index)
         calls = [s for s in self.inside[k] if isinstance(s, n.Invoke)]
-        size = n.Call("len", (n.Name(group.names[0]),))
+        size = size_of(group.names[0])
         within = (n.Compare("<=", ZERO, mark), n.Compare("<", mark, size))
         for name, place in self._sorted_by(k) if calls else ():
             yield n.Logic("and", (*within, n.Compare("<", resolved(place, {name: mark}), index)))
@@ -423,7 +421,7 @@ class _Costs(MoreLines):
             elif group.adjacency.together:
                 yield each
             else:
-                yield _times(n.Call("len", (n.Name(group.names[0]),)), each)
+                yield _times(size_of(group.names[0]), each)
             return
 
     def whole(self) -> Iterator[n.Expr]:

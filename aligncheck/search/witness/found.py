@@ -21,7 +21,7 @@ from aligncheck.search.witness.candidates import Candidates, Group
 from aligncheck.search.witness.collect import collected
 from aligncheck.search.witness.sieve import LONG, Sieve
 from aligncheck.search.witness.stretches import Stretches
-from aligncheck.search.witness.totals import COST, ends_of
+from aligncheck.search.witness.totals import COST, ends_of, size_of
 
 SOME, COSTS = 7, 60
 """So many bounds of the cost are tried for a loop: at first, and at all."""
@@ -229,9 +229,9 @@ def _numbers(spec: n.Mechanism) -> Iterator[n.Expr]:
     for item in spec.inputs:
         match item:
             case n.Queries(vector=True, names=names):
-                yield from (n.Call("len", (n.Name(x),)) for x in names)
+                yield from map(size_of, names)
             case n.PublicVector(name=name):
-                yield n.Call("len", (n.Name(name),))
+                yield size_of(name)
             case n.Parameter() | n.Queries():
                 pass
     yield from (n.Name(i.name) for i in spec.inputs if isinstance(i, n.Parameter) and i.sort is n.Sort.INT)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from aligncheck.kernel.witness import Chance, LoopWitness, Witness
+from aligncheck.kernel.witness import Chance, LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import rewrite, walk
 from aligncheck.search.witness.line_costs import resolved
@@ -45,6 +45,11 @@ def placed_records(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:
         elif any(isinstance(s, n.Emit) for s in walk.statements_in((stmt,))):
             break
     return found
+
+
+def marks_of(group: n.Queries) -> list[n.Name]:
+    """Where the two lists differ, in each of their ways to."""
+    return [n.Name(own(way.mark, group.names[0])) for way in group.adjacency.ways]
 
 
 def placed_in_arms(spec: n.Mechanism) -> list[tuple[n.Expr, n.Emit]]:

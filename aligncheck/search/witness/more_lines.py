@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import islice, product
+from itertools import chain, islice, product
 
 from aligncheck.kernel.witness import LoopWitness, Witness, own
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.language.syntax.contract import contract_of
 from aligncheck.search.witness import added_up, line_costs
-from aligncheck.search.witness.guess import goes_on, placed_in_arms, placed_records
+from aligncheck.search.witness.guess import goes_on, marks_of, placed_in_arms, placed_records
 from aligncheck.search.witness.leaders import Leaders
 from aligncheck.search.witness.residues import Residues
 from aligncheck.search.witness.scans import (
@@ -83,7 +83,7 @@ def _where_it_differs(line: n.Shift, group: n.Queries, cost: n.Expr | None) -> n
     place, several = _place(line, group), _places(line, group)
     if cost is None or not group.adjacency.ways or place is None:
         return None
-    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+    marks = marks_of(group)
     if len(several) > 1:
         each = (total(cost).times(Fraction(1, len(several)))).expression()
         tests = (n.Compare("==", at, mark) for at, mark in product(several, marks))
@@ -590,7 +590,7 @@ class MoreLines(Residues):
         for defined in self._values(draw) if line.guard is None else ():
             parts = line_costs.by_list(self.spec, line, defined)
             if len(parts) > 1 and all(group.adjacency.ways for group, _ in parts):
-                marks = [[n.Name(f"${w.mark}_{g.names[0]}") for w in g.adjacency.ways] for g, _ in parts]
+                marks = [marks_of(group) for group, _ in parts]
                 often = [plus(counted(self._before(k, mark)) for mark in each) for each in marks]
                 costs = zip(often, (cost for _, cost in parts), strict=True)
                 yield plus(_times(how, cost) for how, cost in costs if cost is not None)
@@ -662,8 +662,8 @@ class MoreLines(Residues):
         for j in self._around(k)[:-1]:
             for name, place in self._sorted_by(j):
                 groups = (g for g in self.groups if name in (named(self._index(k)), PLACE))
-                for mark in (f"${w.mark}_{g.names[0]}" for g in groups for w in g.adjacency.ways):
-                    there = n.Compare("==", line_costs.resolved(place, {name: n.Name(mark)}), self._index(j))
+                for mark in chain.from_iterable(map(marks_of, groups)):
+                    there = n.Compare("==", line_costs.resolved(place, {name: mark}), self._index(j))
                     for x in self._carried(k):
                         yield n.Logic("or", (there, n.Compare("==", n.Name(x, True), n.Name(x))))
 
@@ -710,7 +710,7 @@ class MoreLines(Residues):
                 if group.adjacency.ways and (
                     {*group.names} & walk.names_in(line.value) or len(self.groups) == 1
                 ):
-                    marks = [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
+                    marks = marks_of(group)
                     owned = [(mark, _owned(mark, line, group)) for mark in marks]
                     if any(owner is not None for _, owner in owned):
                         tests = ((self._before(k, m), *([o] if o else [])) for m, o in owned)
@@ -789,8 +789,7 @@ class MoreLines(Residues):
     def _after(self, line: n.Shift, k: int) -> Iterator[n.Expr]:
         """How often a line was on in a loop that is over."""
         for group in (g for g in self.groups if line.guard is None and g.adjacency.ways):
-            marks = (n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways)
-            owners = [_owned(mark, line, group) for mark in marks]
+            owners = [_owned(mark, line, group) for mark in marks_of(group)]
             if None not in owners:
                 yield plus(counted(owner) for owner in owners if owner is not None)
         for how in self._how_often(line, k):

@@ -12,6 +12,7 @@ from itertools import product
 from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax import walk
 from aligncheck.search.witness import added_up, line_costs
+from aligncheck.search.witness.guess import marks_of
 from aligncheck.search.witness.scans import Scans, named, without_lengths
 from aligncheck.search.witness.totals import ONE, ZERO, Amount, counted, either, less, low_of, plus, total
 
@@ -89,7 +90,7 @@ class Residues(Scans):
         sizes = [(g, g.sensitivity) for g in self.groups if g.adjacency.ways and g.sensitivity is not None]
         for by, rest, now in self._classes(k) if sums else ():
             for group, size in sizes:
-                marks = _marks(group)
+                marks = marks_of(group)
                 inside = [n.Compare("==", n.Binary("%", mark, by), rest) for mark in marks]
                 seen = [self._passed_by(k, mark, by, now) for mark in marks]
                 passed = [n.Logic("and", each) for each in zip(seen, inside, strict=True)]
@@ -105,7 +106,7 @@ class Residues(Scans):
         for group in groups if line.guard is None and len(groups) == 1 else ():
             for by, rest, now in self._classes(k):
                 tests: list[n.Expr] = []
-                for mark in _marks(group):
+                for mark in marks_of(group):
                     inside = n.Compare("==", n.Binary("%", mark, by), rest)
                     passed = n.Logic("and", (self._passed_by(k, mark, by, now), inside))
                     tests.append(inside if over else passed)
@@ -144,7 +145,7 @@ class Residues(Scans):
         """How often the answers that move were read before a round."""
         rest = n.Binary("%", self._index(k), by)
         for group in (g for g in self.groups if len(g.adjacency.ways) == 1):
-            (mark,) = _marks(group)
+            (mark,) = marks_of(group)
             passed = n.Logic("and", (less(ZERO, mark), n.Compare("<", mark, rest)))
             yield n.Binary("+", _whole(self._index(k), by), counted(passed))
 
@@ -187,10 +188,6 @@ class Residues(Scans):
         below = [e.right for e in parts if e.op == "/"]
         below += [scale for s in self.everything if isinstance(s, n.Sample) for scale in s.args]
         return {x for e in below for x in walk.names_in(e)}
-
-
-def _marks(group: n.Queries) -> list[n.Name]:
-    return [n.Name(f"${way.mark}_{group.names[0]}") for way in group.adjacency.ways]
 
 
 def _rest(place: n.Expr, by: n.Expr) -> n.Expr:

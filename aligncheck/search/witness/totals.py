@@ -53,13 +53,14 @@ def plus(parts: Iterable[n.Expr]) -> n.Expr:
     return reduce(partial(n.Binary, "+"), left) if left else ZERO
 
 
+def size_of(name: str) -> n.Expr:
+    """How many entries a list has."""
+    return n.Call("len", (n.Name(name),))
+
+
 def ends_of(over: n.Indices | n.OverQueries | n.OverRange) -> tuple[n.Expr, n.Expr]:
     """The first index of a range, and the one behind its last."""
-    return (
-        (over.low, over.high)
-        if isinstance(over, n.OverRange)
-        else (ZERO, n.Call("len", (n.Name(over.base),)))
-    )
+    return (over.low, over.high) if isinstance(over, n.OverRange) else (ZERO, size_of(over.base))
 
 
 def low_of(loop: n.For | n.While) -> n.Expr:
