@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from aligncheck.commands import CommandError
 from aligncheck.commands.checking import alone, one_file, text_of, why_lost
 from aligncheck.commands.telling import tell
+from aligncheck.language.internal import InternalError
 from aligncheck.workers import Died, Done, OutOfMemory, Raised, TimedOut
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def _what_was_proved(path: str, checked: CheckedFile, solvers: str) -> list[str]
 
     spec, form, mode, accepted = checked.spec, checked.form, checked.mode, checked.accepted
     if spec is None or form is None or mode is None or accepted is None:
-        raise RuntimeError("a check without faults has decided everything")
+        raise InternalError("a check without faults has decided everything")
     steps = sum(decision.steps for decision in accepted.decisions)
     return [
         f"CHECKED  {path}: `{spec.name}` is {private_as(spec)}",

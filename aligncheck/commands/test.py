@@ -152,8 +152,8 @@ def levels_of(text: str) -> tuple[float, ...]:
     parts = text.split(":")
     if len(parts) == 3:
         start, stop, step = (_level(part, text) for part in parts)
-        count = min(math.floor((stop - start) / step + 1e-9) + 1, _MOST_LEVELS + 1)
-        found = [float(f"{start + i * step:.12g}") for i in range(count)]
+        steps = math.floor(min(max((stop - start) / step + 1e-9, -1), _MOST_LEVELS))
+        found = [float(f"{start + i * step:.12g}") for i in range(steps + 1)]
     elif len(parts) == 1:
         found = [_level(part, text) for part in text.split(",")]
     else:

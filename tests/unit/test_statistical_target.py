@@ -68,6 +68,16 @@ def second(k: Any, rows: Any) -> float:
     return 1.0
 
 
+def names_alone(*, q: Any) -> float:
+    GIVEN.append(locals())
+    return 1.0
+
+
+def place_alone(q: Any, /) -> float:
+    GIVEN.append(locals())
+    return 1.0
+
+
 def private_level(eps: Any, k: int = 1) -> float:
     GIVEN.append(locals())
     return 1.0
@@ -90,6 +100,8 @@ def open_ended(q: Any, **more: Any) -> float:
         ("by_default", {"eps": 1, "delta": 0.1}, {"epsilon": 1, "delta": 0.1}, 1),
         ("by_name", {"database": "rows", "settings": (("k", "2"),)}, {"k": 2}, None),
         ("second", {"database": "rows", "settings": (("k", "2"),)}, {"k": 2}, None),
+        ("names_alone", {}, {}, None),
+        ("place_alone", {}, {}, None),
         ("private_level", {"eps": 9.0}, {"k": 1}, None),
         ("open_ended", {"eps": 9.0, "settings": (("scale", "2"),)}, {"scale": 2}, None),
     ],
@@ -109,6 +121,10 @@ def position_only(q: Any, k: Any, /) -> float:
     return 1.0
 
 
+def all_open(q: Any, eps: float, k: int) -> float:
+    return 1.0
+
+
 def any_number(k: Any, *rows: Any) -> float:
     return 1.0
 
@@ -125,6 +141,7 @@ class AClass:
     ("function", "how", "message", "advice"),
     [
         ("levelled", {}, "`levelled` needs `eps`, the level that it is to claim", "a single `--eps VALUE`"),
+        ("all_open", {}, "`all_open` needs `eps`, `k`", "--set eps=VALUE --set k=VALUE"),
         ("second", {"database": "rows"}, "`second` needs `k`", "--set k=VALUE"),
         ("second", {"database": "row"}, "no parameter `row`", "did you mean `rows`?"),
         ("levelled", {"settings": (("esp", "1"),)}, "no parameter `esp`", "did you mean `eps`?"),
