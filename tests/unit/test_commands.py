@@ -299,6 +299,20 @@ def test_what_is_decided(outcome: Any, told: CheckedFile | str, monkeypatch: pyt
     assert found == told if isinstance(told, CheckedFile) else str(found).startswith(told)
 
 
+@pytest.mark.parametrize(("solver", "asked"), [("z3", ("z3",)), ("both", ("z3", "cvc5"))])
+def test_the_solvers_that_are_asked(
+    solver: str,
+    asked: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "m.py").write_text("text")
+    monkeypatch.setattr(checks, "decided", lambda *job: checked() if job == ("text", asked, 1) else str(job))
+    assert checks.check(str(tmp_path / "m.py"), solver=solver, timeout=1) == 0
+    assert f"2 decisions by {' and '.join(asked)} (" in capsys.readouterr().out
+
+
 def test_a_solver_that_is_not_there_is_no_fault_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
     error = "aligncheck.compiler.certificate.solvers.SolverMissingError: cvc5 is not installed: pip"
     monkeypatch.setattr(checks, "alone", lambda *_: Raised(error, "", 1))

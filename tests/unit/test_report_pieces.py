@@ -238,6 +238,9 @@ def refuted(outcome: Outcome, text: str = "") -> Refutation:
 def test_facts_of_a_violation(parts: dict[str, Any], facts: dict[str, str]) -> None:
     found = dict(violation_facts(violated(**parts)))
     assert {name: found.get(name) for name in facts} == facts
+    (document,) = refutation_document([refuted(violated(**parts))])["results"]
+    delta = parts.get("delta", 0)
+    assert document["violation"]["delta"] == (None if delta is None else str(delta))
 
 
 SEEN = StrongestSeen(SCENARIO, EVENT, 0.75, F(1))
@@ -271,7 +274,7 @@ def test_each_outcome_says_what_it_claims(
     assert whole.startswith(f"{name}   a.dp   small   0.5 s\n")
     assert [text for text in texts if text not in whole] == []
     (found,) = json.loads(json.dumps(refutation_document([refuted(outcome, "x = 1")])))["results"]
-    assert (found["verdict"], found["exit"]) == (name, status)
+    assert (found["mechanism"], found["verdict"], found["exit"]) == ("small", name, status)
     filled = {part for part in ("violation", "strongest", "message", "diagnostic") if found[part] is not None}
     parts = {1: "violation", 0: "strongest", 3: "message", 2: "diagnostic"}
     assert filled == {parts[status]}
