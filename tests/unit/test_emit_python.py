@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -216,92 +215,6 @@ input
 privacy 1
 program
 """
-
-
-def written(body: str) -> str:
-    """The Python of a program, without indentation."""
-    text = HEAD + "".join(f"  {line}\n" for line in dedent(body).strip().split("\n"))
-    generated = emit_python(as_if_verified(parse(Source("test.dp", text))))
-    program = generated.partition('"""The program of the spec, statement by statement."""\n')[2]
-    lines = [line[8:] for line in program.split("\n")]
-    return "\n".join(line for line in lines if line and not re.match(r"(\w+) = self\.\1$", line))
-
-
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        ("for i, x in q:\n  eta[i] ~ Lap(2/T)", "eta = noise.laplaces(2 / T, len(q))"),
-        ("for i in range(k):\n  eta[i] ~ Exp(2*T)", "eta = noise.exponentials(2 * T, k)"),
-        ("if T > 0:\n  for i, x in z:\n    eta[i] ~ Geo(1/2)", "noise.geometrics(Fraction(1, 2), len(z))"),
-        ("for i, x in z:\n  eta[i] ~ DLap(T, 2)", "eta = noise.discrete_laplaces(T, 2, len(z))"),
-        # The scale has no value where there are no rounds; it changes; more is done than one draw.
-        ("for i in range(k):\n  eta[i] ~ Lap(1/k)", "eta = noise.laplace(Fraction(1, k))"),
-        ("for i, x in b:\n  eta[i] ~ Lap(1/T)", "eta = noise.laplace(1 / T)"),
-        ("for i, x in q:\n  eta[i] ~ Lap(b[i])", "eta = noise.laplace(b[i])"),
-        ("for i, x in b:\n  eta[i] ~ Lap(x)", "eta = noise.laplace(x)"),
-        ("for i, x in q:\n  eta[i] ~ Lap(T)\n  xi[i] ~ Lap(T)", "eta = noise.laplace(T)"),
-        ("for i in range(1, k):\n  eta[i] ~ Lap(T)", "eta = noise.laplace(T)"),
-        ("for i, x in q:\n  eta[i + 1] ~ Lap(T)", "eta[i + 1] = noise.laplace(T)"),
-        ("for i, x in q:\n  eta[i] ~ Lap(T)\n  if x > 0: break", "eta = noise.laplace(T)"),
-        ("for i in range(k):\n  eta[i] ~ Lap(T)\neta[k] ~ Lap(T)", "eta[i] = noise.laplace(T)"),
-        ("n = 1\nfor i in range(n):\n  eta[i] ~ Lap(T)\nn = 2", "eta = noise.laplace(T)"),
-        ("for r in range(1):\n  for i, x in q:\n    eta[i] ~ Lap(T)", "eta = noise.laplace(T)"),
-    ],
-)
-def test_loops_that_only_draw_are_one_call(body: str, expected: str) -> None:
-    assert expected in written(body)
-
-
-@pytest.mark.parametrize(
-    ("selection", "expected"),
-    [
-        ("argmax(q[j] + eta[j] for j in q)", "argmax(vector(q) + vector(eta))"),
-        ("max(x + eta[j] - T for j, x in q)", "greatest(vector(q) + vector(eta) - T)"),
-        ("min(T/k - 2*q[j] for j in range(len(q)))", "least(T / k - 2 * vector(q))"),
-        ("argmin(-(q[j] - b[j])/2 for j in q)", "argmin(-(vector(q) - vector(b, len(q))) / 2)"),
-        ("max(q[j] for j in q where j != k)", "greatest(vector(q), where=indices(len(q)) != k)"),
-        ("max(q[j] for j in q where ok[j])", "greatest(vector(q), where=vector(ok, len(q)))"),
-        ("max(clip(q[j], 0, T) for j in q)", "greatest(clipped(vector(q), Fraction(0), T))"),
-        (
-            "max(q[j] for j in q where not (q[j] > T and j < k) or q[j] == 0)",
-            "greatest(vector(q), where=~((vector(q) > T) & (indices(len(q)) < k)) | (vector(q) == 0))",
-        ),
-        # Defined only where the spec evaluates it, or not as long as the set: one by one.
-        ("max(q[j]/b[j] for j in q)", "max_of(q[j] / b[j] for j in range(len(q)))"),
-        ("max(T/k + q[j] for j in q where j < k)", "max_of(T / k + q[j] for j in range(len(q)) if j < k)"),
-        ("max(b[j] for j in q where j < len(b))", "max_of(b[j] for j in range(len(q)) if j < len(b))"),
-        (
-            "max(q[j] for j in q where j < len(b) and b[j] > 0)",
-            "max_of(q[j] for j in range(len(q)) if j < len(b) and b[j] > 0)",
-        ),
-        ("max(q[j] for j in range(k))", "greatest(vector(q, k))"),
-        ("max(q[j] for j in range(1, len(q)))", "max_of(q[j] for j in range(1, len(q)))"),
-        ("max(q[j + 1] for j in range(1))", "max_of(q[j + 1] for j in range(1))"),
-        # Integers have no bound.
-        ("max(z[j] + j for j in z)", "max_of(z[j] + j for j in range(len(z)))"),
-        ("argmax(z[j] for j in z)", "argmax_of((j, z[j]) for j in range(len(z)))"),
-    ],
-)
-def test_selections_are_done_on_arrays_where_that_is_the_same(selection: str, expected: str) -> None:
-    text = written(f"for i, x in q:\n  eta[i] ~ Lap(1)\nbest = {selection}")
-    joined = re.sub(r",?\n\)", ")", re.sub(r"\(\n +", "(", text)).replace(",\n    ", ", ")
-    assert joined.split("\n")[1] == f"best = {expected}"
-
-
-def test_lists_of_selected_indices() -> None:
-    body = """
-    w = top(k, q[j] for j in q)
-    v = top(1, q[j]/T for j in q where j not in w)
-    best = max(q[j] for j in q where j not in w)
-    if 0 in w and not (1 in w): emit a(len(w))
-    """
-    assert written(body).split("\n") == [
-        "w = top(k, vector(q))",
-        "v = top_of(1, ((j, q[j] / T) for j in range(len(q)) if j not in w))",
-        "best = greatest(vector(q), where=~members(w, len(q)))",
-        "if 0 in w and 1 not in w:",
-        "    release.emit(A(value=len(w)))",
-    ]
 
 
 def test_nothing_is_evaluated_where_nothing_is_selected() -> None:

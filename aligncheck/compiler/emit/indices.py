@@ -143,9 +143,7 @@ def about(gather: nodes.Gather, base: str) -> Over | None:
 
 
 def vector_of(loop: nodes.For, vectors: set[str]) -> str | None:
-    """The query vector that the loop runs over from its first answer on, its index left as it is."""
-    if loop.index is not None and any(loop.index in names_set(s) for s in statements_in(loop.body)):
-        return None
+    """The query vector that the loop runs over from its first answer on."""
     match loop.over:
         case nodes.OverQueries(base=base) if base in vectors:
             return base

@@ -301,8 +301,6 @@ def loop_locals(mechanism: nodes.Mechanism) -> list[str]:
     for loop in statements_in(mechanism.body):
         if not isinstance(loop, nodes.For) or loop.index is None:
             continue
-        if any(loop.index in names_set(s) for s in statements_in(loop.body)):
-            continue
         for name in _indexed(loop.body):
             inside, everywhere = _indices(loop.body, name), _indices(mechanism.body, name)
             if len(inside) == len(everywhere) and set(inside) == {nodes.Name(loop.index)}:
