@@ -27,6 +27,7 @@ from aligncheck.compiler.certificate.checker import CheckedFile, FileFault
 from aligncheck.compiler.certificate.questions import SolverReply
 from aligncheck.compiler.certificate.solvers import Solver
 from aligncheck.compiler.modes import RunMode
+from aligncheck.execute.cannot_run import NoSafeMode, NotChecked, RunError
 from aligncheck.expect import Comparison
 from aligncheck.kernel.answer import Accepted, Decision
 from aligncheck.kernel.witness import Witness
@@ -44,7 +45,7 @@ from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Search
 from aligncheck.statistical import tester
 from aligncheck.statistical.plan import Plan
 from aligncheck.verdict import FileResult, Unknown, Verdict, Verified
-from aligncheck.workers import Died, Done, Lost, OutOfMemory, Raised, TimedOut
+from aligncheck.workers import Died, Done, Lost, OutOfMemory, Raised, TimedOut, TooLongError
 
 SMALL = mechanism("emit a()")
 VERIFIED = Verified(SMALL, Witness(), Accepted("acyclic", ()))
@@ -157,6 +158,31 @@ def test_what_is_lost_decides_nothing_and_says_why(lost: Lost, message: str, adv
     assert isinstance(undecided.verdict, Unknown)
     assert undecided.verdict.message == said.replace("search", "check")
     assert checking.result_of("a.dp", Done(result(VERIFIED), 1)) == result(VERIFIED)
+
+
+def test_a_certificate_that_is_lost_is_of_nothing_that_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Certification(result(VERIFIED), VERIFIED)
+    for outcome, kept in (
+        (Done(made, 1), made),
+        (TimedOut(1), Certification(checking.result_of("a.dp", TimedOut(1)))),
+    ):
+        monkeypatch.setattr(checking, "alone", lambda *_, it=outcome: it)
+        assert checking.certified("a.dp", 1, RunMode.LATTICE) == kept
+
+
+def test_a_verdict_is_kept_where_the_time_ends_while_more_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def over(*_: Any) -> FileResult:
+        raise TooLongError
+
+    monkeypatch.setattr("aligncheck.pipeline.verify_file", lambda *_: result(VERIFIED))
+    monkeypatch.setattr("aligncheck.synthesis.dearest.with_dearest", over)
+    assert checking._verify(("a.dp", 60.0, True)) == result(VERIFIED)
+    monkeypatch.setattr("aligncheck.pipeline.verify_file", over)
+    undecided = checking._verify(("a.dp", 60.0, False)).verdict
+    assert isinstance(undecided, Unknown)
+    assert undecided.message == "nothing had been decided when the time was over"
 
 
 @pytest.mark.parametrize(
@@ -358,6 +384,62 @@ def test_what_is_not_verified_is_tried_in_no_other_mode(monkeypatch: pytest.Monk
     answers = iter([Certification(result(UNKNOWN))])
     monkeypatch.setattr(run, "certified", lambda *_: next(answers))
     assert run.runnable("a.dp", 1, None)[1].verdict == UNKNOWN
+
+
+class Released(Exception):  # noqa: N818 - no error
+    """A run that was carried out."""
+
+
+def ran(
+    path: Path, monkeypatch: pytest.MonkeyPatch, ends: Exception | None, faults: Any = (), **given: Any
+) -> int:
+    """The status of a run of a module, which is released unless it ends so before, or fails its check."""
+    path.write_text("text")
+
+    def run_file(*_: Any, decide: Any, mode: RunMode | None, **__: Any) -> Any:
+        assert mode is (RunMode.REFINED if "mode" in given else None)
+        if decide is not None:
+            decide("text")
+        raise ends or Released
+
+    monkeypatch.setattr(run, "run_file", run_file)
+    monkeypatch.setattr(run, "decided", lambda *_: checked(faults=faults))
+    usual: Any = {"data": None, "column": None, "label": None, "settings": (), "functions": (), "seed": None}
+    return run.run(str(path), **{**usual, "as_json": True, "timeout": 1.0, **given})
+
+
+@pytest.mark.parametrize(
+    ("ends", "status", "told"),
+    [
+        (NoSafeMode("a.dp", "it is not proved"), 3, "not run: `a.dp` is VERIFIED, but it is not proved"),
+        (NotChecked("a.dp"), 1, "not run: `a.dp` fails its check; nothing of it was executed"),
+    ],
+)
+def test_why_nothing_was_run(
+    ends: Exception,
+    status: int,
+    told: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ran(tmp_path / "m.py", monkeypatch, ends) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert told in err
+    with pytest.raises(CommandError, match="no data"):
+        ran(tmp_path / "m.py", monkeypatch, RunError("no data"))
+
+
+def test_a_module_is_decided_before_it_runs_where_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(Released):
+        ran(tmp_path / "m.py", monkeypatch, None, FAULTY, mode="refined")
+    with pytest.raises(Released):
+        ran(tmp_path / "m.py", monkeypatch, None, deciding=True)
+    assert ran(tmp_path / "m.py", monkeypatch, None, FAULTY, deciding=True) == 1
+    assert "witness: no proof" in capsys.readouterr().err
 
 
 # --- test ---------------------------------------------------------------------------------------------------

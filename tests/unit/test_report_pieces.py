@@ -300,8 +300,11 @@ def shown(refutation: Refutation) -> str:
 def test_a_claim_is_called_tight_only_by_what_is_certified(
     certified: Fraction | None, claim: Fraction, tight: bool
 ) -> None:
-    seen = StrongestSeen(SCENARIO, EVENT, 1.0, claim, certified)
-    assert ("no smaller level holds" in shown(refuted(NoViolation(seen, 1, SEARCHED)))) == tight
+    found = refuted(NoViolation(StrongestSeen(SCENARIO, EVENT, 1.0, claim, certified), 1, SEARCHED))
+    assert ("no smaller level holds" in shown(found)) == tight
+    strongest = refutation_document([found])["results"][0]["strongest"]
+    assert strongest["certified"] is certified is None or F(strongest["certified"]) <= F(certified or 0)
+    assert strongest["delta"] == "0"
 
 
 def test_only_what_may_help_is_offered_after_a_search() -> None:
