@@ -503,6 +503,8 @@ def _apply(function: str, values: list[Number]) -> Number:
         case "max", _:
             return max(values, key=_ORDER)
         case "clip", [x, low, high]:
+            if exact.compare(low, high) > 0:
+                raise exact.Undefined("the ends of `clip` are not in order")
             return min(max(x, low, key=_ORDER), high, key=_ORDER)
         case _:
             (value,) = values

@@ -55,7 +55,10 @@ const aligncheck = (() => {
   const least = (values) => values.reduce((a, b) => (cmp(b, a) < 0 ? b : a));
   const functions = {
     abs: ([x]) => abs(x), floor: ([x]) => floor(x), max: greatest, min: least,
-    clip: ([x, low, high]) => least([greatest([x, low]), high]),
+    clip: ([x, low, high]) => {
+      if (cmp(low, high) > 0) throw new Stop("the ends of `clip` are not in order");
+      return least([greatest([x, low]), high]);
+    },
   };
 
   function value(e, s) {

@@ -407,7 +407,7 @@ class Evaluation:
             return self._public(expr)
         values = [self.number(argument) for argument in expr.args]
         if any(isinstance(value, Opaque) for value in values):
-            if expr.function in ("min", "max", "clip", "abs", "exp"):
+            if expr.function in ("min", "max", "abs", "exp"):
                 return OPAQUE  # they have a value wherever their arguments have one
             raise states.Needed
         if not any(isinstance(value, Affine | Shaped) for value in values):
@@ -416,6 +416,8 @@ class Evaluation:
             case (("min" | "max"), _):
                 return self._best(expr, values, ">" if expr.function == "max" else "<")
             case "clip", [x, low, high]:
+                if not self._ordered_with(expr, low, "<=", high):
+                    raise states.Faulted
                 return self._best(expr, [self._best(expr, [x, low], ">"), high], "<")
             case "abs", [x]:
                 return x if self._ordered_with(expr, x, ">=", fmpq(0)) else self._scaled(expr, x, fmpq(-1))
@@ -593,6 +595,8 @@ def _of_constants(function: str, values: list[Real]) -> Real:
             case "max", _:
                 return max(values)
             case "clip", [x, low, high]:
+                if low > high:
+                    raise exact.Undefined("the ends of `clip` are not in order")
                 return min(max(x, low), high)
             case "abs", [x]:
                 return -x if sign(x) < 0 else x

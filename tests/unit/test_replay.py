@@ -117,6 +117,7 @@ def test_expressions(expression: str, expected: int) -> None:
         ("1 % 0", "1 % 0", "remainder by 0"),
         ("sqrt(x - 2)", "sqrt(x - 2)", "negative"),
         ("ln(x - 1)", "ln(x - 1)", "not positive"),
+        ("clip(x, 2, x)", "clip(x, 2, x)", "not in order"),
         ("y", "y", "no value"),
     ],
 )
