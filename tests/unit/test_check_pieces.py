@@ -9,6 +9,7 @@ from typing import TypeAlias
 import pytest
 from small_specs import spec
 
+from aligncheck.language.check.arguments import check_callees, check_calls
 from aligncheck.language.check.entries import check_entries
 from aligncheck.language.check.flow import ProgramFlow
 from aligncheck.language.check.link import Linker
@@ -20,6 +21,7 @@ from aligncheck.language.check.symbol_table import symbols_of
 from aligncheck.language.diagnostics import SpecError
 from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.contract import Contract, with_contract
 from aligncheck.language.syntax.parse import parse
 
 Block: TypeAlias = tuple["str | tuple[str, Block, Block]", ...]
@@ -215,3 +217,87 @@ def test_how_to_make_sure_of_an_entry_is_said(entry: str, told: str, guard: str)
         check_entries(source, parse(source))
     assert told in caught.value.diagnostic.message
     assert f"`{guard} and …`" in str(caught.value.diagnostic.help)
+
+
+# --- arguments ----------------------------------------------------------------------------------------------
+
+CALLEE = """mechanism c
+fun f(real) : real
+input
+  y : queries, sensitivity 1
+  d : real
+privacy 1
+program
+  pass
+"""
+CALLER = """mechanism small
+use c from "c.dp"
+fun f(real) : real
+input
+  o, q : queries, sensitivity 1
+  p : query, sensitivity 1
+  eps : real
+privacy eps
+program
+  eta ~ Lap(1)
+  s = q[0]
+  {}
+"""
+
+
+def argued(line: str, callee: str = CALLEE) -> str | None:
+    """The code of what is wrong with a line of a caller, and what the caret stands under; or None."""
+    source, called = Source("small.dp", CALLER.format(line)), Source("c.dp", callee)
+    mechanism = with_contract(parse(source), "c", Contract(parse(called), called))
+    symbols = symbols_of(source, mechanism)
+    try:
+        check_callees(source, mechanism, symbols)
+        check_calls(source, mechanism, symbols)
+    except SpecError as error:
+        return f"{error.diagnostic.code}: {source.text_of(error.diagnostic.primary.span)}"
+    return None
+
+
+@pytest.mark.parametrize(
+    ("value", "private"),
+    [
+        ("eps", False),
+        ("len(q)", False),
+        ("len(q)*eps + 1", False),
+        ("p", True),
+        ("q[0]", True),
+        ("len(q) + q[0]", True),
+        ("len(o) + q[0]", True),
+        ("eps*max(p, 0)", True),
+        ("p + eta", False),  # for the proof
+        ("s", False),
+    ],
+)
+def test_plain_answers_are_no_public_values(value: str, private: bool) -> None:
+    """Whether noise that is there covers them is for the proof."""
+    wrong = f"private-argument: {value}" if private else None
+    assert argued(f"a = c(y = q, d = {value})") == wrong
+    assert argued(f"a = c(y = q, d = 1)\n  r = 2*f({value})") == wrong
+    assert argued(f"a = repeat c(y = q, d = 1) until true stop with probability {value}") == wrong
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("a = c(y = q, d = 1)", None),
+        ("a = c(y = q)", "missing-argument: a = c(y = q)"),
+        ("a = c(y = q, d = 1, e = 1)", "unknown-argument: e = 1"),
+        ("a = k(y = q, d = 1)", "unknown-mechanism: a = k(y = q, d = 1)"),
+        ("pass", 'unused-mechanism: use c from "c.dp"'),
+    ],
+)
+def test_a_call_gives_a_value_for_every_input(line: str, wrong: str | None) -> None:
+    assert argued(line) == wrong
+
+
+def test_a_callee_takes_no_functions_that_its_caller_does_not_declare() -> None:
+    """In the same words: what it is applied to, and what it gives."""
+    for other in ("g(real) : real", "f(int) : real", "f(real) : bool", "f(real, real) : real"):
+        assert (argued("a = c(y = q, d = 1)", CALLEE.replace("f(real) : real", other)) or "")[
+            :8
+        ] == "bad-call"

@@ -96,9 +96,10 @@ class _Calls(Faults):
     def public(self, value: n.Expr, what: str) -> None:
         """Fails for an expression of answers and public inputs alone, without any noise."""
         names = names_in(value)
-        private = [name for name in sorted(names) if isinstance(self._symbols.inputs.get(name), n.Queries)]
+        answers = (name for name in sorted(names) if isinstance(self._symbols.inputs.get(name), n.Queries))
+        private = [name for name in answers if not _only_lengths(value, name)]
         plain = not any(name in self._symbols.noise or name in self._symbols.variables for name in names)
-        if private and plain and not _only_lengths(value, private[0]):
+        if private and plain:
             self.fail(
                 "private-argument",
                 f"`{private[0]}` is private: {what} is given public and released values only",

@@ -76,10 +76,6 @@ METHODS = {
 }
 """What to write for a method that NumPy or pandas has, where the function's own name is known here."""
 
-FAMILIES = frozenset(("Lap", "Laplace", "Exp", "Exponential", "Geo", "Geometric", "DLap", "DExp"))
-FAMILIES |= {"Cauchy", "Gumbel", "Logistic", "Staircase", "Uniform", "Bernoulli"}
-"""Spellings of noise, for who looks at words only."""
-
 WORDS = {
     "True": "write `true`",
     "False": "write `false`",

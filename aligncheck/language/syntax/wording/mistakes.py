@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from aligncheck.language.diagnostics import SpecError, fault
+from aligncheck.language.families import SPELLINGS
 from aligncheck.language.source import Source, Span
 from aligncheck.language.syntax.layout import SECTIONS, Lexeme
 from aligncheck.language.syntax.nodes import GATHERS
 from aligncheck.language.syntax.wording.faults import nearest
-from aligncheck.language.syntax.wording.idioms import FAMILIES, IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
+from aligncheck.language.syntax.wording.idioms import IDIOMS, LIBRARIES, METHODS, WORDS, idiom_of
 from aligncheck.language.syntax.wording.refused import JOINT, REFUSED_STATEMENTS, delta_fault, scope_fault
 
 _HEADERS = ("if", "elif", "else", "for", "while", "case", "otherwise")
@@ -491,7 +492,7 @@ def _equals(stop: _Stop) -> SpecError | None:
     if stop.section == "program" and stop.place > 0:
         name, _, value = (part.strip() for part in stop.own.partition("="))
         instead = None
-        if stop.line[1].type == "LSQB" and value.split("(")[0] in FAMILIES:
+        if stop.line[1].type == "LSQB" and value.split("(")[0] in SPELLINGS:
             instead = f"noise is drawn by `~`: write `{name} ~ {value}`"
         elif stop.line[1].type == "LSQB":
             instead = (
@@ -788,7 +789,7 @@ def _draw(stop: _Stop) -> SpecError | None:
     if tilde is None or stop.place <= tilde or stop.section != "program":
         return None
     name, words = stop.line[0].text, stop.line[tilde + 1 :]
-    if stop.place == tilde + 2 and words[0].text in FAMILIES:
+    if stop.place == tilde + 2 and words[0].text in SPELLINGS:
         return stop.fault("bad-draw", "the scale stands in brackets", help=f"write `{words[0].text}(…)`")
     if stop.place == tilde + 1 and stop.got.type in ("NUMBER", "MINUS", "LPAR"):
         advice = f"draw `{name} ~ Lap(scale)`, with the factor in the scale or where `{name}` is used"
