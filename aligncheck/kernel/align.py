@@ -442,7 +442,7 @@ class Aligner(Sets):
         """
         lines = (e for top in align_expressions(self.spec.align) for e in subexpressions(top))
         sets = bool(path.late) or any(isinstance(e, n.Gather) for e in lines)
-        at, fixed = self.kept(("everywhere",), lambda: self.index("at")), set[int]()
+        [at], fixed = self.arbitrary("at"), set[int]()
         for made in path.calls.values():  # lines can read here what single calls released: see `_records`
             fixed |= {symbol.get_id() for symbol in (made.length.decl(), made.tag, *made.fields.values())}
         for x, run in product(filter(self.indexed, self.noise), self.runs[::2]):

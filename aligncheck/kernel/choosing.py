@@ -124,7 +124,7 @@ class Selecting(Aligner):
 
     def _shape(self, w: Selection, low: Term, high: Term, path: Path, kind: Kind) -> None:
         """What holds of any list of `count` different indices in a range."""
-        r, j = self.index("r"), self.index("j")
+        r, j = self.arbitrary("r", "j")
         chosen = both(r >= 0, r < w.count)
         path.fact(kind, implies(chosen, both(low <= w.at(r), w.at(r) < high)), (r,))
         if not w.single:
@@ -190,7 +190,7 @@ class Selecting(Aligner):
                 raise Reject("language", w.gather.span, "`top` of a filtered set")
 
     def _law(self, w: Selection, found: Opened, wanted: Term) -> Iterator[tuple[tuple[Term, ...], Term]]:
-        r, t, b = self.index("r"), self.index("t"), self.index("b")
+        r, t, b = self.arbitrary("r", "t", "b")
         down = w.gather.function == "argmin"
 
         def beats(x: Term, y: Term) -> Term:
@@ -230,7 +230,7 @@ class Selecting(Aligner):
         what it maps into a null set is a null set. Where the order is not shown (the general route),
         nothing is known of ties on D'.
         """
-        a, b = self.index("a"), self.index("b")
+        a, b = self.arbitrary("a", "b")
         kinds = {0: Kind.WHOLE, 2: Kind.TWIN} if self.general else {0: Kind.WHOLE, 1: Kind.PRIME}
         for run, kind in kinds.items():
             one, other = sets[run].at(a), sets[run].at(b)

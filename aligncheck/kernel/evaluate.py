@@ -424,7 +424,7 @@ class Evaluator(World):
 
     def may_be_quotient(self, t: Term, y: Term, path: Path) -> None:
         """What the quotient by y is where it is t."""
-        x = self.kept((QUOTIENT,), lambda: self.index("x"))
+        [x] = self.arbitrary("x")
         there = both(t * y <= x, x < t * y + y)
         path.fact(Kind.RUN, implies(there, self.whole_rule(QUOTIENT, x, y) == t), tuple(self.indices))
 

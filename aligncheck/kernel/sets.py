@@ -75,12 +75,9 @@ class Sets(Evaluator):
     """The logarithm of a sum of exponentials: in the layer of densities."""
 
     def another(self, taken: tuple[Term, ...]) -> Term:
-        """An arbitrary whole number that is none of those around a place: the index of a set there. No fact
-        is ever stated of it but for all numbers in its place, so that one symbol serves many sets.
-        """
-        if all(any(same(g, x) for x in taken) for g in self.pool):
-            self.pool.append(self.index("j"))
-        return next(g for g in self.pool if not any(same(g, x) for x in taken))
+        """An arbitrary whole number that is none of those around a place: the index of a set there."""
+        names = (f"j{k}" for k in range(len(taken) + 1))
+        return next(j for x in names for j in self.arbitrary(x) if not any(same(j, t) for t in taken))
 
     def ends(self, over: n.Indices | n.OverQueries | n.OverRange, scope: Scope) -> tuple[Term, Term]:
         """The first index of a range, and the one after the last."""
@@ -237,7 +234,7 @@ class Sets(Evaluator):
             """For all indices around it; also where the end of the range is called by a name."""
             scope.path.fact(Kind.RUN, formula, (*scope.generic, *more))
             for g in of_end:
-                end = self.kept(("end",), lambda: self.index("end"))
+                [end] = self.arbitrary("end")
                 named = z3.substitute(formula, (high, end), (g, end - 1))
                 scope.path.fact(Kind.RUN, named, (*scope.generic, *more, end))
 

@@ -47,10 +47,10 @@ class Obligation:
     line: Line | None = None
 
     def usable(self, facts: list[tuple[int, Fact]]) -> list[Fact]:
-        """Those of a path's facts, given with their places, from which it may follow."""
+        """Those of a path's facts, given with their places, from which it may follow, each formula once."""
         most = Kind.TWIN if self.condition == "injective" else Kind.PRIME
-        kept = ((at, f) for at, f in facts if f.kind <= most)
-        return [f for at, f in kept if at < self.position or f.kind is not Kind.PRIME]
+        kept = [f for at, f in facts if f.kind <= most and (at < self.position or f.kind is not Kind.PRIME)]
+        return list({anatomy(f.formula): f for f in kept}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,8 @@ class Path:
         key = (kind, anatomy(formula))
         if key not in self.known:
             self.known.add(key)
-            if variables:  # those that do not occur mean nothing
-                inside = set(subterms(formula))
-                variables = tuple(v for v in variables if anatomy(v) in inside)
-            self.facts.append(Fact(kind, formula, variables))
+            inside = set(subterms(formula)) if variables else set()  # those that do not occur mean nothing
+            self.facts.append(Fact(kind, formula, tuple(v for v in variables if anatomy(v) in inside)))
 
     def oblige(
         self, condition: str, place: Span, sentence: str, goal: Term, line: Line | None = None

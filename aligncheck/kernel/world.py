@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from aligncheck.kernel.answer import Part, Reject
 from aligncheck.kernel.logic import Decider, Fact, Kind
 from aligncheck.kernel.state import Mode, Obligation, Path, RecordList, Scope
 from aligncheck.kernel.symbols import Drawn, Given, Held, Role, Rule, Symbols, Told
-from aligncheck.kernel.terms import Anatomy, Term, implies
+from aligncheck.kernel.terms import Anatomy, Term, anatomy, implies
 from aligncheck.kernel.witness import RECORDS, Witness, own
 from aligncheck.language.adjacencies import Way
 from aligncheck.language.families import Family
@@ -57,7 +58,6 @@ class World:
     called: frozenset[str] = frozenset()
     rules: dict[str, Any] = field(default_factory=dict)
     indices: list[Term] = field(default_factory=list)
-    pool: list[Term] = field(default_factory=list)
     taken_at: list[Term] = field(default_factory=list)
     quotients: list[Term] = field(default_factory=list)
     apart: list[Term] = field(default_factory=list)
@@ -124,8 +124,11 @@ class World:
         return Scope(mode, path, self.symbols.true, place, generic=generic)
 
     def state(self, kind: Kind, scope: Scope, formula: Term, *more: Term) -> None:
-        """A fact that holds wherever the scope is, for all indices around it and for `more`."""
-        scope.path.fact(kind, implies(scope.guard, formula), (*scope.generic, *more))
+        """A fact that holds wherever the scope is, for all indices around it and for `more`; unless it is
+        known to hold anywhere.
+        """
+        if (kind, anatomy(formula)) not in scope.path.known:
+            scope.path.fact(kind, implies(scope.guard, formula), (*scope.generic, *more))
 
     # --- symbols ------------------------------------------------------------------------------------------
 
@@ -145,6 +148,12 @@ class World:
         index = self.symbols.constant(name, self.symbols.INT, Given())
         self.indices.append(index)
         return index
+
+    def arbitrary(self, *names: str) -> list[Term]:
+        """Arbitrary whole numbers. No fact is ever stated of them but for all numbers in their place, so that
+        one serves many facts, and what is stated twice is one formula.
+        """
+        return [self.kept(("arbitrary", x), partial(self.index, x)) for x in names]
 
     def held(self, name: str, sort: Any) -> Term:
         """A value of which nothing is known; it may depend on every draw so far."""
