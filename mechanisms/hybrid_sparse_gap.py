@@ -306,8 +306,10 @@ class HybridSparseGap(LatticeMechanism):
 #|   "(1 - theta)*eps/k"
 #|  ],
 #|  "needs": [
-#|   "54 5 15 34 36"
+#|   "52 10 15 20 27",
+#|   "54 5 15 27 29",
+#|   "55 5 15 20 30"
 #|  ]
 #| }
 #: digest
-#| sha256 f4792294321eae2fa6671a511b29e5f843be5e6e0c2b956f0994d5ae980f5d5e
+#| sha256 9f8ae8a143f18b3fb8686517ed134ee761e98fbbb68513cf486aeb043ef405c5
