@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 
@@ -10,7 +9,7 @@ from aligncheck.commands import CommandError
 from aligncheck.commands.check import decided, tell_faults
 from aligncheck.commands.checking import certified, one_file
 from aligncheck.commands.named import assigned
-from aligncheck.commands.screen import Screen, report_result
+from aligncheck.commands.screen import Screen, print_json, report_result
 from aligncheck.commands.telling import tell
 from aligncheck.compiler.modes import RunMode
 from aligncheck.execute.cannot_run import NoSafeMode, NotChecked, NotVerified, RunError
@@ -104,8 +103,7 @@ def run(
         raise CommandError(error.message, error.help) from None
     sys.set_int_max_str_digits(0)  # what was released is shown, however long it is
     if as_json:
-        json.dump(execution_document(execution), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(execution_document(execution))
     else:
         Screen().show(render_execution(execution))
     return 0

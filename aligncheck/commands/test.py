@@ -134,12 +134,11 @@ def _with_arguments(
 
 
 def _report(tested: Any, options: TestingOptions) -> None:
-    from aligncheck.commands.screen import Screen
+    from aligncheck.commands.screen import Screen, print_json
     from aligncheck.report.statistical import render_tested, tested_document
 
     if options.as_json:
-        json.dump(tested_document(tested), sys.stdout, indent=2)
-        sys.stdout.write("\n")
+        print_json(tested_document(tested))
     else:
         Screen().show(render_tested(tested, options.plot))
 

@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, groupby
 from math import comb
 from operator import itemgetter
 from typing import Any, TypeAlias, TypeVar
@@ -652,13 +653,7 @@ def indicator(low: Real | None, high: Real | None, continuous: bool = True) -> P
 
 def merged(lists: Iterable[Sequence[Real]]) -> tuple[Real, ...]:
     """All numbers of several lists, rising, each once."""
-    numbers = [number for one in lists for number in one]
-    numbers.sort()
-    found: list[Real] = []
-    for number in numbers:
-        if not found or found[-1] != number:
-            found.append(number)
-    return tuple(found)
+    return tuple(number for number, _ in groupby(sorted(chain.from_iterable(lists))))
 
 
 def tidied(cuts: Sequence[Real], pieces: Sequence[Piece | None], continuous: bool) -> Piecewise:

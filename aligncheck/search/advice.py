@@ -21,7 +21,7 @@ from aligncheck.search.record_places import misplaced, uneven_rounds
 from aligncheck.search.small_changes import SmallChange, other_lines, other_scales, small_changes, with_input
 from aligncheck.search.witness.added_up import is_public
 from aligncheck.search.witness.line_costs import resolved
-from aligncheck.search.witness.totals import ends_of, total
+from aligncheck.search.witness.totals import ends_of, length_of, size_of, total
 
 _FACTORS = (
     Fraction(5, 4),
@@ -160,8 +160,8 @@ def _ties(mechanism: n.Mechanism, verified: Verified, effort: Effort) -> Iterato
         return
     sample, over = lattice[0]
     scale, step = sample.args
-    count: n.Expr = n.Call("len", (n.Name(over.base),)) if isinstance(over, n.Indices) else n.Name("n")
-    delta = n.Binary("/", n.Binary("*", step, n.Binary("**", count, n.Number(Fraction(2)))), scale)
+    squared = n.Binary("**", length_of(over), n.Number(Fraction(2)))
+    delta = n.Binary("/", n.Binary("*", step, squared), scale)
     text = unparse_expr(total(delta).expression())
     yield (
         "with continuous noise, where no two values are equal, this alignment is verified; on this "
@@ -235,7 +235,7 @@ def _declarations(mechanism: n.Mechanism, failure: Failure) -> Iterator[SmallCha
                 ends = dict.fromkeys((*_given(failure, name), Fraction(0)))
                 tests = [n.Compare(op, n.Name(name), n.Number(end + step)) for end in ends if end >= 0]
             case n.Queries(names, True) if read & set(names):
-                length = n.Call("len", (n.Name(names[0]),))
+                length = size_of(names[0])
                 entries = {int(at.value) + 1 for at in _entries_at(mechanism, failure.place, names)} or {1, 2}
                 least: list[n.Expr] = [n.Number(Fraction(each)) for each in sorted(entries)]
                 least += [n.Name(each) for each in whole if each in read]

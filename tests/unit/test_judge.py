@@ -18,6 +18,7 @@ from aligncheck.language.source import Source
 from aligncheck.language.syntax.parse import parse
 from aligncheck.pipeline import Options, verify_file
 from aligncheck.report.cost import cost_parts
+from aligncheck.search.advice import _ties
 from aligncheck.search.failing.counterexamples import ORDER
 from aligncheck.verdict import AlignmentFails, Error, Status, Unknown, Verdict, Verified
 
@@ -210,6 +211,14 @@ def test_what_ties_cost_is_said_where_only_they_are_in_the_way(exhaustive: bool)
     assert verdict.condition is Condition.OUTPUT
     (ties,) = [text for text in verdict.advice if "delta" in text]
     assert "at most delta = eps*g*len(u)*len(u)/2 (VLDB paper, appendix A.2)" in ties
+
+
+def test_the_bound_on_ties_counts_what_the_selection_runs_over() -> None:
+    program = (
+        "for j in range(4):\n  z[j] ~ DLap(2/eps, g)\nbest = argmax(z[j] for j in range(1, 4))\nemit a(best)"
+    )
+    (ties,) = _ties(parse(spec(program, "", LATTICE)), lambda *_: True, Effort())
+    assert "at most delta = 9*eps*g/2 (" in ties
 
 
 def test_ties_are_not_blamed_where_continuous_noise_fails_too() -> None:
