@@ -271,7 +271,7 @@ def check_scenario(mechanism: nodes.Mechanism, scenario: Scenario) -> list[str]:
                 case nodes.Parameter() | nodes.PublicVector():
                     # It may speak of `len(q)`, which D and D' share.
                     inputs = {**on_d, **parameters}
-                    reasons += broken_where(declared.name, declared.where, inputs, parameters)
+                    reasons += broken_where(declared.name, declared.where, inputs)
                 case nodes.Queries():
                     reasons += _not_in_domain(declared, "D", {**parameters, **on_d}, parameters)
                     reasons += _not_in_domain(declared, "D'", {**parameters, **on_d_prime}, parameters)
@@ -329,23 +329,21 @@ def _wrong_shape(name: str, sort: nodes.Sort, vector: bool, value: Input | None)
                 yield f"`{name}` holds {entry}, which is no integer"
 
 
-def _entry_index(parameters: Mapping[str, Input], index: int | None) -> dict[str, Input]:
-    """What `i` means in a declaration: the index of the answer, unless a parameter has that name."""
-    return {} if index is None or "i" in parameters else {"i": Fraction(index)}
+def _at(index: int | None, inputs: Mapping[str, Input]) -> RunScope:
+    """What a declaration is about, where `i` is the index of an answer."""
+    return RunScope({**inputs} if index is None else {**inputs, "i": Fraction(index)})
 
 
-def broken_where(
-    name: str, where: nodes.Expr | None, inputs: Mapping[str, Input], parameters: Mapping[str, Input]
-) -> Iterator[str]:
+def broken_where(name: str, where: nodes.Expr | None, inputs: Mapping[str, Input]) -> Iterator[str]:
     """Why a `where` clause does not hold: one that mentions `i` must, for every entry of its list."""
     if where is None:
         return
     value = inputs[name]
     indices: Iterable[int | None] = (None,)
-    if isinstance(value, tuple) and "i" not in parameters and "i" in names_in(where):
+    if isinstance(value, tuple) and "i" in names_in(where):
         indices = range(len(value))
     for index in indices:
-        if not truth_of(where, RunScope({**inputs, **_entry_index(parameters, index)})):
+        if not truth_of(where, _at(index, inputs)):
             yield f"the `where` clause of `{name}` does not hold"
             return
 
@@ -354,14 +352,14 @@ def _not_in_domain(
     declared: nodes.Queries, which: str, inputs: Mapping[str, Input], parameters: Mapping[str, Input]
 ) -> Iterator[str]:
     for name in declared.names:
-        for _ in broken_where(name, declared.where, inputs, parameters):
+        for _ in broken_where(name, declared.where, inputs):
             yield f"the `where` clause of `{name}` does not hold on {which}"
         if declared.lattice is None and declared.range is None:
             continue
         for index, value in entries(inputs[name]):
             if isinstance(value, bool):
                 continue
-            scope = RunScope({**parameters, **_entry_index(parameters, index)})
+            scope = _at(index, parameters)
             wrong = []
             if declared.lattice is not None:
                 step = number_of(declared.lattice, scope)
@@ -458,4 +456,4 @@ def _moves(
 def _sensitivity(declared: nodes.Queries, parameters: Mapping[str, Input], index: int | None) -> Number:
     if declared.sensitivity is None:
         undefined(declared, f"`{declared.names[0]}` has no sensitivity")
-    return number_of(declared.sensitivity, RunScope({**parameters, **_entry_index(parameters, index)}))
+    return number_of(declared.sensitivity, _at(index, parameters))

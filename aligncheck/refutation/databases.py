@@ -238,7 +238,7 @@ def _lists(item: nodes.PublicVector, length: int) -> list[Input]:
 def _holds(item: PublicInput, inputs: Mapping[str, Input], undecided: bool = False) -> bool:
     """Whether a `where` clause holds; `undecided` where it speaks of what has no value yet."""
     try:
-        return not any(broken_where(item.name, item.where, inputs, inputs))
+        return not any(broken_where(item.name, item.where, inputs))
     except (Stopped, Undecided, Undefined):
         return undecided
 

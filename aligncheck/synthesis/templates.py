@@ -313,7 +313,7 @@ def sizes(reading: ProgramReading, site: NoiseSite) -> list[n.Expr]:
     found: list[n.Expr] = []
     for group in reading.groups:
         size = group.sensitivity
-        if size is not None and "i" in names_in(size) and "i" not in reading.inputs:
+        if size is not None and "i" in names_in(size):
             size = None if site.index is None else with_other(size, n.Name("i"), site.index)
         found += [] if size is None else [size]
     free = any(group.adjacency.free for group in reading.groups)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 # Words that mean something to Python, to the generated file, or to neither.
 WORDS = [
     *("lambda", "sum", "self", "noise", "release", "Fraction", "seed", "print", "list", "type", "match"),
-    *("Real", "spec", "x", "y", "count", "real", "with_noise", "range_", "None_", "T", "exp", "i"),
+    *("Real", "spec", "x", "y", "count", "real", "with_noise", "range_", "None_", "T", "exp"),
 ]
 FIELDS = ["value", "tag", "lambda", "class", "used", "int", "field", "gap"]
 TAGS = ["top", "below", "none", "exception", "result", "real"]

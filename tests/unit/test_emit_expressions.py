@@ -244,6 +244,10 @@ def test_a_loop_that_only_draws_is_one_call(body: str, drawn: str | None) -> Non
         ("top(2, x/a + q[j] for j in range(b))", "top_of(2, ((j, x / a + q[j]) for j in range(b)))"),
         ("top(2, x/a + c[j] for j in c)", "top_of(2, ((j, x / a + c[j]) for j in range(len(c))))"),
         (
+            "top(2, x/a + q[j] for j in range(b) where x/a > q[j])",
+            "top_of(2, ((j, x / a + q[j]) for j in range(b) if x / a > q[j]))",
+        ),
+        (
             "top(2, x/a + q[j] for j in range(len(q) - 1))",
             "top_of(2, ((j, x / a + q[j]) for j in range(len(q) - 1)))",
         ),

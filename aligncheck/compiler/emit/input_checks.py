@@ -53,10 +53,6 @@ class InputWriter:
         """The names of all answers and lists of answers."""
         return {name for item in self.queries for name in item.names}
 
-    def declared(self, name: str) -> bool:
-        """Whether an input has this name: where `i` is one, it is no index in a declaration."""
-        return name in self.private or any(item.name == name for item in self.public)
-
     def attributes(self) -> dict[str, str]:
         """Public inputs as attributes; answers as the arguments that they are."""
         public = {item.name: f"self.{self.names[item.name]}" for item in self.public}
@@ -113,15 +109,14 @@ class InputWriter:
 
     def domain_arguments(self, item: nodes.Queries) -> Iterator[Item]:
         """The declared range and lattice, and the lists that must be long enough, as arguments."""
-        writer = self.writer({**self.attributes(), **({} if self.declared("i") else {"i": "i"})})
+        writer = self.writer({**self.attributes(), "i": "i"})
         low, high = item.range or (None, None)
         for keyword, expr in (("low", low), ("high", high), ("step", item.lattice)):
             if expr is not None:
-                each = "i" in names_in(expr) and not self.declared("i")
-                yield f"{keyword}={'lambda i: ' if each else ''}{writer.expression(expr)}"
+                each = "lambda i: " if "i" in names_in(expr) else ""
+                yield f"{keyword}={each}{writer.expression(expr)}"
         yield from self.form_arguments(item)
-        lists = lists_per_answer(item, self.names if self.declared("i") else ())
-        if lists:
+        if lists := lists_per_answer(item):
             lengths = [f"{quoted(base)}: len({writer.names[base]})" for base in lists]
             yield Brackets("entries={", tuple(lengths), "}")
 
@@ -168,8 +163,7 @@ class InputWriter:
         """The check of one part of a `where` clause; `require` shows the value of the input, which is public.
         A condition that mentions `i` holds for every index, as it does in a declaration.
         """
-        each = "i" in names_in(condition) and not self.declared("i")
-        holds = self._at_each(condition, writer, name if each else None, "all({})")
+        holds = self._at_each(condition, writer, name if "i" in names_in(condition) else None, "all({})")
         shown = [writer.names[name]] if function == "require" else []
         arguments = [holds, quoted(name), *shown, quoted(unparse_expr(undirected(condition)))]
         yield from bracket_lines(call(function, arguments), indent)
@@ -177,12 +171,11 @@ class InputWriter:
     def _domain(self, item: nodes.Queries, name: str, writer: Writer) -> Iterator[tuple[str, str]]:
         """What `range` and `lattice` say of each answer: Python text and the spec's words."""
         python = writer.names[name]
-        index = fresh("i", self.names) if self.declared("i") else "i"
-        inner = writer if self.declared("i") else self.writer({**writer.names, "i": "i"})
-        answer = f"{python}[{index}]" if item.vector else python
-        each = f" for {index} in range(len({python})))" if item.vector else ""
+        inner = self.writer({**writer.names, "i": "i"})
+        answer = f"{python}[i]" if item.vector else python
+        each = f" for i in range(len({python})))" if item.vector else ""
         opening = "all(" if item.vector else ""
-        for base in lists_per_answer(item, self.names if self.declared("i") else ()):
+        for base in lists_per_answer(item):
             yield f"len({python}) <= len({writer.names[base]})", f"len({name}) <= len({base})"
         if item.range is not None:
             low, high = (inner.operand(e) for e in item.range)
@@ -213,7 +206,7 @@ class InputWriter:
         """A list at whose indices a declaration has its values, if it has several."""
         parts = [e for e in subexpressions(expr) if isinstance(e, nodes.Index)]
         lists = sorted(e.base for e in parts if e.index == nodes.Name("i"))
-        return lists[0] if lists and not self.declared("i") else None
+        return lists[0] if lists else None
 
     def _clauses_on(self, name: str) -> Iterator[nodes.Expr]:
         clauses = (c for each in self.mechanism.inputs for c in _conditions(each.where, self.private))
@@ -221,9 +214,8 @@ class InputWriter:
 
     def speaks_of(self, item: nodes.Queries, name: str) -> bool:
         """Whether anything is declared of these answers, or of how many there are."""
-        lists = lists_per_answer(item, self.names if self.declared("i") else ())
         bounds = item.range is not None or item.lattice is not None or item.where is not None
-        return bounds or bool(lists) or any(True for _ in self._clauses_on(name))
+        return bounds or bool(lists_per_answer(item)) or any(True for _ in self._clauses_on(name))
 
     def restricts(self, name: str) -> bool:
         """Whether a `where` clause says something of the values of these answers."""

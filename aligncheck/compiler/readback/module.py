@@ -54,6 +54,8 @@ _OPTIONAL = ("gamma", "budget", "testing_seed")
 _CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
 _TYPES = {"Real": Sort.REAL, "int": Sort.INT, "bool": Sort.BOOL}
 _SORTS = {sort.value: sort for sort in Sort}
+_INDEX = {"i": "i"}
+"""In a declaration, `i` is the index of an answer: no input of a spec has this name."""
 
 
 def read_module(code: str, on_lattice: bool) -> Read:
@@ -369,7 +371,7 @@ class _Class:
         every = [keyword for keyword, _ in called]
         self.module.refuse_names((name, node) for name in every)
         taken = {name for base in runtime.Mechanism.__mro__ for name in vars(base)} | {*_METHODS, *_OPTIONAL}
-        taken |= {"i"} - {p[0] for p in self.parameters} - {a.name for a in self.answers}  # see `_with_index`
+        taken |= _INDEX.keys()
         if len(set(every)) != len(every) or set(every) & taken:
             raise refuse(node, "two inputs, or an input and a part of the class, have one name")
 
@@ -506,7 +508,7 @@ class _Class:
             name, sort = sorts.get((one or each or {"X": ""})["X"], ("", None))
             if self.on_lattice and name and (each or sort is Sort.REAL):
                 self.counted.add(name)
-        plain = Expressions(self._with_index(self.names), self.stepped)
+        plain = Expressions(self.names | _INDEX, self.stepped)
         values = [constant(plain.read(part)) for part in parts]
         known = [value for value in values if value]
         if self.on_lattice:
@@ -519,7 +521,7 @@ class _Class:
     def _everywhere(self, pattern: str, node: ast.expr, exact: bool) -> Expr:
         """A number of a declaration, or what it is at each index of a list that it reads there."""
         holes = match(pattern, node)
-        names = self.names if holes is None else self._with_index(self.names)
+        names = self.names if holes is None else self.names | _INDEX
         scope = replace(self._scope(names), exact=exact)
         read = scope.read(node if holes is None else holes["E"])
         if holes is not None:
@@ -528,11 +530,6 @@ class _Class:
                 raise refuse(node, "the length of another list was expected here")
         self._settle(scope, ())
         return read
-
-    def _with_index(self, names: Mapping[str, str]) -> dict[str, str]:
-        """In a declaration, `i` is the index of an answer, unless an input has this name."""
-        declared = {p[0] for p in self.parameters} | {a.name for a in self.answers}
-        return {**names} if "i" in declared else {**names, "i": "i"}
 
     def _scope(self, names: Mapping[str, str]) -> Expressions:
         return Expressions(
@@ -552,7 +549,7 @@ class _Class:
         ]
         given += [(a.name, KINDS[a.sort]) for a in self.answers]
         given += [(f"{f.name}()", KINDS[f.result]) for f in self.functions.values()]
-        index = [] if more or any(name == "i" for name, _ in given) else [("i", NumberKind.INT)]
+        index = [] if more else [("i", NumberKind.INT)]
         of = kinds_of([*given, *index, (STEP, NumberKind.REAL), *more])
         for quotient in scope.quotients:
             if NumberKind.REAL not in (kind_of(quotient.left, of), kind_of(quotient.right, of)):
@@ -599,7 +596,7 @@ class _Class:
             or scope.known(found["X"]) != name
         ):
             raise refuse(node, "a condition at every index was expected here")
-        within = self._scope(self._with_index(scope.names))
+        within = self._scope({**scope.names, **_INDEX})
         read = within.read(inner.elt)
         self._settle(within, ())
         return read
@@ -692,7 +689,7 @@ class _Class:
         """The declared range and lattice, and the lists that must be long enough."""
         if not set(given) <= {"low", "high", "step", "whole", "entries", "table"}:
             raise ReadError(each.line, f"`{each.name}` is not read so")
-        scope, inner = self._scope(self.names), self._scope(self._with_index(self.names))
+        scope, inner = self._scope(self.names), self._scope(self.names | _INDEX)
         bounds: dict[str, Expr] = {}
         for part in given.keys() & {"low", "high", "step"}:
             at_each = match("lambda i: _E", given[part])

@@ -127,8 +127,7 @@ class _Comparison:
                 raise self._differs(f"`{other_.names[0]}`", f"`{name}`")
             self._bind(name, name)
         self._functions()
-        index = "i" not in self.names  # of an answer, in a declaration
-        self.names.setdefault("i", "i")
+        self.names["i"] = "i"  # the index of an answer, in a declaration: no input is called so
         for one, other in zip(public, own, strict=True):
             self._where(one.where, other.where)
         for (item, _), other_, read in zip(every, answers, self.read.answers, strict=True):
@@ -136,8 +135,7 @@ class _Comparison:
             self._queries(item, other_)
             self._reading(item, read)
         self._conditions(every, answers)
-        if index:
-            del self.names["i"]
+        del self.names["i"]
         self.line = self.read.line
         claims = [claimed_in(each.claim) for each in (form, tree)]
         if type(form.claim) is not type(tree.claim) or len(claims[0]) != len(claims[1]):
@@ -204,8 +202,7 @@ class _Comparison:
         """Answers are rounded only where that takes no neighbours further apart, lists are long enough."""
         if self.read.mode is RunMode.FLOAT:
             return
-        declared = set(self.read.keywords.values())
-        if set(lists_per_answer(item, declared)) != set(read.entries):
+        if set(lists_per_answer(item)) != set(read.entries):
             raise self._differs("lists that may be too short", "an entry for every answer")
         moved = read.rounded and item.sort is not nodes.Sort.BOOL
         if moved and reading_of(item, self.form) is not AnswerReading.ROUNDED:

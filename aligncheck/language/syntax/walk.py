@@ -156,7 +156,7 @@ def selected_around(noise: str, whole: tuple[n.Stmt, ...]) -> set[str]:
     return {name for body in around for name in selected_in_round(body, whole)}
 
 
-def lists_per_answer(group: n.Queries, inputs: Container[str]) -> tuple[str, ...]:
+def lists_per_answer(group: n.Queries, inputs: Container[str] = ()) -> tuple[str, ...]:
     """The public lists that the clauses of a group index by `i`: they must have an entry for every answer."""
     clauses = [e for e in (group.sensitivity, group.lattice, *(group.range or ())) if e is not None]
     found = {

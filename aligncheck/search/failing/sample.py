@@ -130,9 +130,8 @@ def rational(expr: nodes.Expr, public: Mapping[str, interpreter.Input], index: i
     """What an expression over the public inputs is at an index; 0 for an irrational number, which no small
     database has, and for what is not known yet.
     """
-    place: dict[str, interpreter.Input] = {} if "i" in public else {"i": Fraction(index)}
     try:
-        value = interpreter.number_of(expr, interpreter.RunScope({**public, **place}))
+        value = interpreter.number_of(expr, interpreter.RunScope({**public, "i": Fraction(index)}))
     except (interpreter.Stopped, Undecided):
         return Fraction(0)
     return value if isinstance(value, Fraction) else Fraction(0)
