@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from textwrap import dedent, indent
 
 import pytest
-from small_specs import mechanism
+from small_specs import spec
 
 from aligncheck.compiler.emit.indices import IndicesOf, about, vector_of
 from aligncheck.compiler.emit.positions import answered_queries, records_of_round
 from aligncheck.compiler.readback.shown import RecordCount
+from aligncheck.language.check import check
+from aligncheck.language.source import Source
 from aligncheck.language.syntax import nodes as n
+from aligncheck.language.syntax.parse import parse
 from aligncheck.language.syntax.walk import expressions_in, statements_in
 from aligncheck.language.unparse import unparse_expr
 
@@ -23,8 +27,24 @@ eps : real where eps > 0
 """
 
 
+CALLED = """mechanism best
+input
+  a : queries, sensitivity 1
+  e : real where e > 0
+privacy e
+program
+  for i, x in a:
+    eta[i] ~ Lap(2/e)
+  w = argmax(a[i] + eta[i] for i in a)
+  emit r(index = w, gap = w + 1)
+"""
+
+
 def program(body: str) -> n.Mechanism:
-    return mechanism(body, inputs=INPUTS)
+    source = spec(body, inputs=INPUTS)
+    if "best(" in body:
+        source = replace(source, text=source.text.replace("input\n", 'use best from "best.dp"\ninput\n', 1))
+    return check(source, parse(source), lambda path: Source(path, CALLED))
 
 
 # --- indices ----------------------------------------------------------------------------------------------
@@ -46,6 +66,9 @@ def program(body: str) -> n.Mechanism:
         ("j = argmax(k for i in range(1, len(q)))", None),
         ("j = argmax(q[i] - q[i - 1] for i in range(1, len(q)))", None),
         ("j = argmax(q[k - i] for i in range(k))", None),
+        ("j = argmax(q[i + k] for i in range(k))", None),
+        ("j = argmax(i + q[k + 1] for i in range(k))", None),
+        ("j = argmax(q[i] + p[i + 1] for i in range(k))", ("q", 0)),
         ("j = argmax(q[i * 1] for i in range(k))", None),
     ],
 )
@@ -80,12 +103,18 @@ def test_a_loop_takes_the_answers_from_the_first_one_on(loop: str, base: str | N
         ("j = argmax(q[i] for i in q)\nm = j", {"j", "m"}),
         ("j = 0\nfor i, x in q:\n  if x > 0: j = i", {"i", "j"}),
         ("w = top(2, q[i] for i in q)\nj = w[1]", {"j"}),
+        ("j ~ Choose(exp(eps*q[i]) for i in q)", {"j"}),
+        ("j = argmax(q[i] for i in q)\nm = (j if k > 1 else j)", {"j", "m"}),
         # Each way of setting it must give one.
         ("j = argmax(q[i] for i in q)\nj = k", set()),
         ("j = argmax(q[i] for i in q)\nj = j - 1", set()),
         ("j = argmax(q[i] for i in q)\nif k > 1: j = argmax(p[i] for i in p)", set()),
         ("j = argmax(q[i] for i in q)\nm = j\nj = k", set()),
         ("w = top(2, i for i in range(9))\nj = w[1]", set()),
+        ("j ~ Choose(exp(eps*p[i]) for i in p)", set()),
+        ("for i, x in p: pass", set()),
+        ("j = argmax(q[i] for i in q)\nm = (j if k > 1 else k)", {"j"}),
+        ("j = argmax(q[i] for i in q)\nm = (k if k > 1 else j)", {"j"}),
         ("w = upto(2, p[i] for i in p)\nj = w[1]", set()),
         # What is only ever 0 is a number like any other.
         ("j = 0", set()),
@@ -168,6 +197,16 @@ def test_the_number_of_records_tells_the_round(body: str, paced: bool) -> None:
         ),
         ("j = argmax(q[i] for i in q)\nemit a(j = j)\nemit b(j = 0)", ["q at j", None]),
         ("j = argmax(q[i] for i in q)\nemit a(j = j, m = 0)\nemit a(j = 0, m = j)", [None, None]),
+        # By what a call released, which holds an index of the list that it was given.
+        ("r = best(a = q, e = eps)\nemit a(j = r[0].index)", ["q at r[0].index"]),
+        ("r = best(a = list(q[i] + k for i in q), e = eps)\nemit a(j = r[0].index)", ["q at r[0].index"]),
+        (
+            "r = best(a = list(q[i + 1] for i in range(len(q) - 1)), e = eps)\nemit a(j = r[0].index)",
+            ["q at r[0].index + 1"],
+        ),
+        ("r = best(a = q, e = eps)\nemit a(j = r[0].gap)", [None]),
+        ("r = best(a = list(q[i] - p[i + 1] for i in range(k)), e = eps)\nemit a(j = r[0].index)", [None]),
+        ("r = best(a = list(q[i] for i in range(1, k)), e = eps)\nemit a(j = r[0].index)", [None]),
     ],
 )
 def test_a_record_has_a_label_where_the_output_tells_its_answer(body: str, labels: list[str | None]) -> None:
@@ -179,6 +218,7 @@ def test_a_record_has_a_label_where_the_output_tells_its_answer(body: str, label
             return None
         at = answered.at
         index = (at.index or "i") if isinstance(at, n.For) else unparse_expr(at)
-        return f"{answered.base} at {index}{f' - {-answered.shift}' if answered.shift else ''}"
+        shift = "" if not answered.shift else f" {'+' if answered.shift > 0 else '-'} {abs(answered.shift)}"
+        return f"{answered.base} at {index}{shift}"
 
     assert [label(s) for s in statements_in(tree.body) if isinstance(s, n.Emit)] == labels
