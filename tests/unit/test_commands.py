@@ -42,7 +42,7 @@ from aligncheck.refutation.events import CompleteOutput
 from aligncheck.refutation.findings import Outcome as Found
 from aligncheck.refutation.findings import Refutation
 from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Searched, Violation
-from aligncheck.statistical import tester
+from aligncheck.statistical import curve, tester
 from aligncheck.statistical.plan import Plan
 from aligncheck.verdict import FileResult, Unknown, Verdict, Verified
 from aligncheck.workers import Died, Done, Lost, OutOfMemory, Raised, TimedOut, TooLongError
@@ -102,6 +102,14 @@ def test_what_is_given_to_no_name_or_twice(texts: list[str], message: str) -> No
 )
 def test_levels(text: str, levels: tuple[float, ...]) -> None:
     assert testing.levels_of(text) == levels
+
+
+def test_how_many_levels_there_may_be() -> None:
+    assert len(testing.levels_of("0.5:100:0.5")) == 200
+    with pytest.raises(CommandError, match="is more than 200 levels"):
+        testing.levels_of("0.49:100:0.5")
+    with pytest.raises(CommandError, match="is no level: START:STOP:STEP rises from START"):
+        testing.levels_of("2:1:1")
 
 
 @pytest.mark.parametrize(
@@ -487,6 +495,25 @@ def test_the_function_is_given_the_single_level_or_the_claim(
 ) -> None:
     _, plan = tried(monkeypatch, **given)
     assert (plan.setup.eps, plan.levels, plan.claim) == (eps, levels, claim)
+
+
+def test_a_seed_is_kept_or_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tried(monkeypatch, seed=0)[1].seed == 0
+    assert len({tried(monkeypatch, seed=None)[1].seed for _ in range(8)}) > 1
+
+
+def test_a_plot_is_of_several_levels_and_says_if_it_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def draw(_tested: Any, path: str) -> None:
+        if path == "full.svg":
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(curve, "check_plot", lambda _: None)
+    monkeypatch.setattr(curve, "draw_curve", draw)
+    assert tried(monkeypatch, eps="1,2", plot="x.svg")[0] == 1
+    with pytest.raises(CommandError, match=r"cannot write `full\.svg`: No space left"):
+        tried(monkeypatch, eps="1,2", plot="full.svg")
 
 
 def test_pairs_of_inputs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from io import StringIO
 from itertools import chain
@@ -326,7 +327,7 @@ def stated(inputs: str, noise: str, mode: RunMode) -> dict[str, list[str]]:
     source, whole = spec(program, inputs=inputs), mechanism(program, inputs=inputs)
     found: dict[str, list[str]] = {}
     title = ""
-    for line in statement(whole, form_of(whole, source, mode).mechanism, mode):
+    for line in statement(replace(whole, doc="What  it\ndoes"), form_of(whole, source, mode).mechanism, mode):
         title = line[2:10].strip() or title
         found.setdefault(title, []).append(line[10:])
     return found
@@ -345,6 +346,7 @@ def test_the_statement_is_of_what_runs(
     inputs: str, noise: str, mode: RunMode, how: str, form: str | None
 ) -> None:
     said = stated(inputs, noise, mode)
+    assert said["title"] == ["What it does"]
     assert how in said["mode"][0]
     assert said["claim"][0].startswith("one run is `eps`-differentially private")
     assert said["claim"][1].startswith("Neighbouring data: each answer of `q` differs by at most `1`")
