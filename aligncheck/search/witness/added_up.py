@@ -92,12 +92,15 @@ def _at_marks(
     spec: n.Mechanism, x: n.Name, term: n.Expr, test: n.Expr | None, over: n.OverRange, at: n.Name
 ) -> Iterator[n.Expr]:
     """How far a sum over a range is apart on D': by its terms at the answers that move, if adjacency says
-    which. The index of the term of an answer is what the place of the answer is without the rest of it.
+    which. The index of the term of an answer is what the place of the answer is without the rest of it. A
+    test of answers may hold in one run only: then nothing is said.
     """
     for group in (g for g in spec.inputs if isinstance(g, n.Queries) and g.adjacency.ways):
         names = frozenset(group.names)
         reads = [e for e in walk.subexpressions(term) if isinstance(e, n.Index) and e.base in names]
         apart = list[n.Expr]()
+        if test is not None and walk.names_in(test) & names:
+            return
         for mark in marks_of(group) if reads else ():
             rest = total(reads[0].index) - total(at)
             if at.ident in rest.names():
