@@ -107,7 +107,7 @@ def test_levels(text: str, levels: tuple[float, ...]) -> None:
 def test_how_many_levels_there_may_be() -> None:
     assert len(testing.levels_of("0.5:100:0.5")) == 200
     with pytest.raises(CommandError, match="is more than 200 levels"):
-        testing.levels_of("0.49:100:0.5")
+        testing.levels_of("0.5:100:0.4975")
     with pytest.raises(CommandError, match="is no level: START:STOP:STEP rises from START"):
         testing.levels_of("2:1:1")
 
