@@ -105,7 +105,6 @@ from aligncheck.runtime.reals import (
     log2 as log2,
     log_sum_exp_of as log_sum_exp_of,
     one_minus_exp as one_minus_exp,
-    power as power,
     sqrt as sqrt,
     whole as whole,
 )

@@ -56,7 +56,7 @@ class BudgetError(MechanismError):
 
 
 class NumericError(MechanismError):
-    """A number is outside what this build can compute with: a scale too large for a float, a huge power."""
+    """What this build cannot compute with: a scale too large for a float, a huge exponential."""
 
 
 class SelectionError(MechanismError):

@@ -18,7 +18,6 @@ from fractions import Fraction
 from aligncheck.runtime.errors import NumericError
 from aligncheck.runtime.logistic import ln_bounds, log_sum_exp_of
 from aligncheck.runtime.reals import Real, rational_root
-from aligncheck.runtime.reals import power as power_of
 from aligncheck.runtime.thresholds import exp_bounds
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "log2",
     "log_sum_exp_of",
     "one_minus_exp",
-    "power",
     "sqrt",
     "sqrt_down",
     "sqrt_up",
@@ -177,15 +175,6 @@ def log2(x: Real) -> Fraction:
         return found
     # Off by a little, found lies on the other side of the whole number next to it.
     return _odd(Fraction(floor), 1) if found < floor else _odd(Fraction(floor + 1), -1)
-
-
-def power(x: Real, exponent: Real) -> Fraction:
-    """x to an integer power; 0 to the power 0 is 1.
-
-    Raises:
-        NumericError: the exponent is no integer, x is 0 with a negative exponent, or the result is too large.
-    """
-    return Fraction(power_of(_rational(x), _rational(exponent)))
 
 
 def _rational(x: Real) -> Fraction:

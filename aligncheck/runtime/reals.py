@@ -19,7 +19,6 @@ Real: TypeAlias = Fraction | float
 Step = TypeVar("Step", int, Real)
 """A step, of which multiples are integers where it is one."""
 
-_LARGEST_POWER_BITS = 1 << 20
 _COMPUTED_SCALE_SLACK = 2.0**-40
 """How far a number that was computed in floats may be off, relatively: 4096 roundings of 2^-52 each."""
 
@@ -114,29 +113,6 @@ def log2(x: Real) -> Real:
             return Fraction(up - down)
         return math.log2(x.numerator) - math.log2(x.denominator)
     return math.log2(x)
-
-
-def power(x: Real, exponent: Real) -> Real:
-    """x to an integer power; 0 to the power 0 is 1.
-
-    Raises:
-        NumericError: the exponent is no integer, x is 0 with a negative exponent, or the result is too large.
-    """
-    if exponent != math.floor(exponent):
-        raise NumericError("`**` takes an integer exponent")
-    times = math.floor(exponent)
-    if x == 0 and times < 0:
-        raise NumericError("0 to a negative power")
-    try:
-        if isinstance(x, float):
-            return float(x**times)
-        x = Fraction(x)
-        bits = max(x.numerator.bit_length(), x.denominator.bit_length())
-        if abs(times) * bits > _LARGEST_POWER_BITS and x not in (0, 1, -1):
-            raise OverflowError
-        return Fraction(x**times)
-    except OverflowError:
-        raise NumericError("a power is too large") from None
 
 
 def absolute(x: Real) -> Real:

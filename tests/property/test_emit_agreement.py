@@ -99,7 +99,7 @@ class Programs:
             case 6:
                 return n.Binary("**", a, num(rng.randint(0, 2)))
             case 7:
-                return n.Binary("**", num(2), n.Unary("-", n.Name(self.whole)))
+                return n.Binary("**", n.Name(self.whole), num(3))
             case 8:
                 return n.Call(rng.choice(["min", "max"]), (a, b))
             case 9:

@@ -10,7 +10,7 @@ from enum import IntEnum
 from fractions import Fraction
 
 from aligncheck.compiler.emit.formatting import Brackets, Item, call, quoted
-from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind, literal_power
+from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind
 from aligncheck.compiler.emit.vectorise import Lists, is_elementwise, length_of
 from aligncheck.language.odds import factor_and_log
 from aligncheck.language.syntax import nodes
@@ -286,10 +286,7 @@ class Writer:
         return None
 
     def _power(self, left: nodes.Expr, right: nodes.Expr) -> Text:
-        times = literal_power(right)
-        if times is None:
-            return Text(f"power({self.expression(left)}, {self.expression(right)})", Precedence.ATOM)
-        base = self._write(left).at(Precedence.ATOM)
+        base, times = self._write(left).at(Precedence.ATOM), self.expression(right)
         # The formatter's rule: no blanks round `**` between a name and a number.
         simple = isinstance(left, nodes.Name | nodes.Number) and "(" not in base
         return Text(f"{base}**{times}" if simple else f"{base} ** {times}", Precedence.POWER)

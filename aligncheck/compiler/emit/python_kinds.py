@@ -1,7 +1,7 @@
 """Which kind of Python number each name of a spec holds.
 
 The one pitfall is that `int / int` is a float in Python and an exact rational in the language; so what may
-hold an int is told apart from what holds a real number. Kinds follow from sorts, but for powers.
+hold an int is told apart from what holds a real number. Kinds follow from sorts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,9 @@ KIND_OF = {Sort.REAL: PythonKind.REAL, Sort.INT: PythonKind.INT, Sort.BOOL: Pyth
 
 
 class _PythonSorts(SortTable):
-    """A power is an int where its exponent is a small literal; what was released may be any number."""
+    """What was released may be any number."""
 
     def sort(self, expr: nodes.Expr, indices: frozenset[str] = frozenset()) -> Sort | None:
-        if isinstance(expr, nodes.Binary) and expr.op == "**":
-            return self.sort(expr.left, indices) if literal_power(expr.right) is not None else Sort.REAL
         if isinstance(expr, nodes.OutField) and expr.of == "out":
             return Sort.REAL
         return super().sort(expr, indices)
@@ -68,11 +66,3 @@ def kinds_of(mechanism: nodes.Mechanism) -> Kinds:
     table = _PythonSorts(mechanism)
     of = {name: KIND_OF[sort] for name, sort in table.names.items() if sort is not None}
     return Kinds(of, {f.name: tuple(KIND_OF[s] for s in f.args) for f in mechanism.functions}, table)
-
-
-def literal_power(exponent: nodes.Expr) -> int | None:
-    """The exponent where it is a small literal, so that Python's `**` does what the spec says; else None."""
-    value = exponent.value if isinstance(exponent, nodes.Number) else None
-    if value is not None and value.denominator == 1 and 0 <= value <= 64:
-        return value.numerator
-    return None

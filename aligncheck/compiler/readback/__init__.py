@@ -38,7 +38,7 @@ index (`_Arrays`); arguments of a draw of many are computed once, whether there 
 * `sqrt_up`, `ln_up`, `sqrt_down`, `ln_down`: in exact modes such a number that is not below the root or the
   logarithm, or not above it.
 * `log_sum_exp_of`: `logsumexp`; in the exact modes with as many digits as are asked for.
-* `power`, `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
+* `absolute`, `clip`, `Fraction`: the same number as the operator or function; and `whole`, which is
   read as an index alone, where the language has integers.
 * `has_tag`, `.records`, `with_noise(noise.inside())`: what a call released, drawing from this run's noise.
 * `noise.given(f)`: a public function, which is given numbers rounded down to γ where their digits are drawn

@@ -41,7 +41,6 @@ _SCALAR = {
     "min(_A, _B, *_C)": "min",
     "max(_A, _B, *_C)": "max",
     "clip(_A, _B, _C)": "clip",
-    "power(_A, _B)": "**",
     "sqrt(_A)": "sqrt",
     "exp(_A)": "exp",
     "ln(_A)": "ln",
@@ -51,7 +50,7 @@ _SCALAR = {
     "ln_up(_A)": "ln up",
     "ln_down(_A)": "ln down",
 }
-"""Functions of numbers: `absolute` and `abs`, `power` and `**` give the same on numbers of any kind."""
+"""Functions of numbers: `absolute` and `abs` give the same on numbers of any kind."""
 _ELEMENTWISE = {
     "abs(_A)": "abs",
     "minimum(_A, _B, *_C)": "min",
@@ -216,8 +215,6 @@ class Expressions:
         )
 
     def _function(self, function: str, args: tuple[Expr, ...], at: Span) -> Expr:
-        if function == "**":
-            return nodes.Call(AS_REAL, (nodes.Binary("**", *args, span=at),), span=at)
         if function not in COMPUTED or not self.exact:
             return nodes.Call(function, args, span=at)
         value = fixed(nodes.Call(function, args))
@@ -466,12 +463,10 @@ def _has_value(expr: Expr) -> bool:
     match expr:
         case nodes.Binary(op="/", right=right):
             return bool(constant(right))
-        case (
-            nodes.Binary(op="+" | "-" | "*") | nodes.Number() | nodes.Boolean() | nodes.Name() | nodes.Unary()
-        ):
+        case nodes.Binary(op="+" | "-" | "*" | "**"):  # an exponent is written out, from 0 on
             return True
-        case nodes.Binary(op="**", right=nodes.Number(value=value)):
-            return value >= 0 and value.denominator == 1
+        case nodes.Number() | nodes.Boolean() | nodes.Name() | nodes.Unary():
+            return True
         case nodes.Compare() | nodes.Logic() | nodes.Conditional() | nodes.Member() | nodes.OutCount():
             return True
         case nodes.Call(function=function):
