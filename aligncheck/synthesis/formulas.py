@@ -11,7 +11,7 @@ from aligncheck.language.syntax import nodes as n
 from aligncheck.language.syntax.rewrite import with_other
 from aligncheck.language.syntax.walk import names_in
 from aligncheck.language.unparse import unparse_expr
-from aligncheck.synthesis.reading import ProgramReading
+from aligncheck.synthesis.reading import ProgramReading, literal
 
 _ARITHMETIC = {
     "+": operator.add,
@@ -95,9 +95,7 @@ def times(claim: n.Expr, factor: Any) -> str:
     """A multiple of a claim: so many times (a Fraction) or, of a claim that is a formula, a formula times."""
     if not isinstance(factor, Fraction):
         return formula_text(factor * to_sympy(claim))
-    whole, parts = (n.Number(Fraction(part)) for part in (factor.numerator, factor.denominator))
-    number = whole if factor.denominator == 1 else n.Binary("/", whole, parts)
-    multiple = n.Binary("*", number, claim)
+    multiple = n.Binary("*", literal(factor), claim)
     try:
         return simplified([multiple])
     except NoFormulaError:

@@ -422,7 +422,7 @@ def total(parts: Iterable[tuple[Fraction, n.Expr]]) -> n.Expr | None:
             term, k = n.Binary("-", first, second), abs(k)
         size = abs(k)
         if size != 1:
-            term = n.Binary("*", _number(size), term)
+            term = n.Binary("*", literal(size), term)
         if found is None and k < 0:
             positive = next((at for at, (c, _) in enumerate(left) if c > 0), None)
             if positive is not None and size == 1:
@@ -435,7 +435,7 @@ def total(parts: Iterable[tuple[Fraction, n.Expr]]) -> n.Expr | None:
     return found
 
 
-def _number(value: Fraction) -> n.Expr:
+def literal(value: Fraction) -> n.Expr:
     """A literal as the parser makes it."""
     if value.denominator == 1:
         return n.Number(value)
