@@ -198,10 +198,9 @@ def test_an_index_is_an_int_and_a_real_number_is_none(text: str, index: str, rea
         ("for i, v in q:\n  eta[i + 1] ~ Lap(x)", None),
         ("for i in range(a):\n  eta[i] ~ Lap(x)\neta[a] ~ Lap(x)", None),
         ("for i, v in q:\n  eta ~ Lap(x)", None),
-        # How many there are changes, or who reads them may not know.
+        # How many there are changes.
         ("n = 1\nfor i in range(n):\n  eta[i] ~ Lap(x)\nn = 2", None),
         ("for m in range(2):\n  n = m\nfor i in range(n):\n  eta[i] ~ Lap(x)", None),
-        ("a = 1\nfor i in range(a):\n  eta[i] ~ Lap(x)", None),
         ("for r in range(1):\n  for i, v in q:\n    eta[i] ~ Lap(x)", None),
     ],
 )

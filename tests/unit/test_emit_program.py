@@ -65,6 +65,7 @@ def written(body: str, mode: RunMode = RunMode.REFINED) -> str:
     [
         ("pass", "pass"),
         ("s = T\nif s > 0: s = 1", "s: Real = T\nif s > 0:\n    s = Fraction(1)"),
+        ("s = T\nu = T", "s = T\nu = T"),
         ("s = 1\nif k > 0: s = 2", "s = 1\nif k > 0:\n    s = 2"),
         ("s = 1/2", "s = Fraction(1, 2)"),
         (
@@ -128,6 +129,11 @@ def written(body: str, mode: RunMode = RunMode.REFINED) -> str:
             'j = argmax(vector(q))\nrelease.emit(A(value=j), query=("q", j))',
         ),
         (
+            "j = argmax((T if i == 0 else q[i - 1]) for i in range(len(q) + 1))\nemit a(j)",
+            "j = argmax_of((i, T if i == 0 else q[i - 1]) for i in range(len(q) + 1))\n"
+            'release.emit(A(value=j), query=("q", j - 1))',
+        ),
+        (
             "emit a(argmax(q[i] for i in q))",
             'selected = argmax(vector(q))\nrelease.emit(A(value=selected), query=("q", selected))',
         ),
@@ -161,6 +167,7 @@ def test_it_is_drawn_first_after_how_many_rounds_a_repeated_call_stops() -> None
     [
         ("for i, v in q:\n  eta[i] ~ Lap(1)\n  emit a(eta[i])", ["eta"]),
         ("for i, v in q:\n  eta[i] ~ Lap(1)\n  xi[i] ~ Lap(1)\n  emit a(eta[i] + xi[0])", ["eta"]),
+        ("for i, v in q:\n  eta[i] ~ Lap(1)\n  xi[i + 1] ~ Lap(1)", ["eta"]),
         ("for i, v in q:\n  eta[i] ~ Lap(1)\nemit a(eta[0])", []),
         ("for i, v in q:\n  eta[i] ~ Lap(1)\nfor j, v in q: emit a(eta[j])", []),
         ("for i, v in q:\n  eta[i + 1] ~ Lap(1)\n  emit a(eta[i + 1])", []),
@@ -224,6 +231,12 @@ def writer_of(inputs: str) -> InputWriter:
             ['require(self.k > 1, "k", self.k, "k > 1")'],
             ['require(len(q) >= 2, "k", self.k, "len(q) >= 2")'],
             ['require_answers(all(q[i] < 9 for i in range(len(q))), "q", "q[i] < 9")'],
+        ),
+        (
+            "k : int\nq : queries, sensitivity 1 where len(q) >= 2 or k > 5",
+            [],
+            ['require(len(q) >= 2 or self.k > 5, "k", self.k, "len(q) >= 2 or k > 5")'],
+            [],
         ),
         (
             "q : queries, sensitivity 1 where len(q) >= 2",
@@ -297,6 +310,27 @@ def test_answers_are_read_so_that_neighbours_stay_neighbours(
     (item,) = writer.queries
     found = [each if isinstance(each, str) else each.flat for each in writer.domain_arguments(item)]
     assert (found, writer.held(item, "v")) == (arguments, held)
+
+
+@pytest.mark.parametrize(
+    ("declared", "speaks", "restricts"),
+    [
+        ("q : queries, sensitivity 1", False, False),
+        ("q : queries, sensitivity 1 where len(q) >= 2", True, False),
+        ("q : queries, sensitivity 1 where q[i] < 9", True, True),
+        ("q : queries, sensitivity 1, range [0, 9]", True, False),
+        ("q : queries, sensitivity 1, lattice 1", True, False),
+        ("c : vector where c[i] > 0\nq : queries, sensitivity c[i]", True, False),
+        ("q : queries, sensitivity 1\nk : int where k <= len(q)", True, False),
+        ("q : queries, sensitivity 1\np : queries, sensitivity 1 where p[i] < 9", False, False),
+    ],
+)
+def test_what_is_declared_of_answers_is_of_their_number_or_of_their_values(
+    declared: str, speaks: bool, restricts: bool
+) -> None:
+    writer = writer_of(declared)
+    item = next(item for item in writer.queries if "q" in item.names)
+    assert (writer.speaks_of(item, "q"), writer.restricts("q")) == (speaks, restricts)
 
 
 def test_a_list_of_distances_is_divided_in_all_its_entries_and_told_by_the_least() -> None:

@@ -32,7 +32,6 @@ from aligncheck.language.odds import log_odds_of
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import (
     names_in,
-    names_set,
     own_expressions,
     statements_in,
     subexpressions,
@@ -132,12 +131,7 @@ class Program:
         self.annotated.add(name)
         body = self.mechanism.body
         times = sum(isinstance(s, nodes.Assign) and s.name == name for s in statements_in(body))
-        declared = any(name in item.names for item in self.mechanism.inputs) or any(
-            isinstance(s, nodes.For) and name in names_set(s) for s in statements_in(body)
-        )
-        if times < 2 or declared:
-            return python
-        return f"{python}: {self._type(PythonKind.REAL)}"
+        return python if times < 2 else f"{python}: {self._type(PythonKind.REAL)}"
 
     def _long(self, prefix: str, expr: nodes.Expr, suffix: str) -> list[str]:
         """A statement with one expression, split at its loosest operators where it is too long."""

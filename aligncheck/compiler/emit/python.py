@@ -451,7 +451,6 @@ class _ModuleWriter:
         """Parameters as local names, so that the program reads as the spec does."""
         statements = list(statements_in(self.mechanism.body))
         read = {name for statement in statements for name in names_read(statement)}
-        assigned = {s.name for s in statements if isinstance(s, nodes.Assign)}
         for function in self.mechanism.functions:
             python = self.names[function.name]
             own = f"self.{python}"
@@ -459,8 +458,7 @@ class _ModuleWriter:
         for public in self.inputs.public:
             if public.name in read:
                 python = self.names[public.name]
-                wide = public.name in assigned and self.kinds.of[public.name] is PythonKind.REAL
-                yield f"{indent}{python}{': Real' if wide else ''} = self.{python}"
+                yield f"{indent}{python} = self.{python}"
 
 
 def _verified(use: nodes.Use) -> Verified:

@@ -167,16 +167,13 @@ def _only_draw(loop: nodes.For, body: tuple[nodes.Stmt, ...]) -> nodes.Sample | 
 
 
 def _fixed(expr: nodes.Expr, mechanism: nodes.Mechanism) -> bool:
-    """Whether an expression has the same value wherever it is read: it mentions inputs that stay as they are,
-    and variables that are set once.
+    """Whether an expression has the same value wherever it is read: it mentions inputs, and variables that
+    are set once.
     """
     inputs = {name for item in mechanism.inputs for name in item.names}
     set_at = [name for s in statements_in(mechanism.body) for name in names_set(s)]
     once = {s.name for s in _outermost(mechanism.body) if isinstance(s, nodes.Assign)}
-    return all(
-        set_at.count(name) == (0 if name in inputs else 1) and (name in inputs or name in once)
-        for name in names_in(expr)
-    )
+    return all(name in inputs or (name in once and set_at.count(name) == 1) for name in names_in(expr))
 
 
 def _outermost(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:

@@ -840,8 +840,8 @@ class _Class:
 
     @staticmethod
     def _binding(node: ast.stmt) -> str | None:
-        """`name = self.name`, or with its type; `name = noise.given(self.name)`."""
-        patterns = "_A = self._B", "_A: Real = self._B", "_A = noise.given(self._B)"
+        """`name = self.name`; `name = noise.given(self.name)`."""
+        patterns = "_A = self._B", "_A = noise.given(self._B)"
         holes = next((found for each in patterns if (found := match(each, node)) is not None), None)
         return None if holes is None or ast.unparse(holes["A"]) != holes["B"] else str(holes["B"])
 
