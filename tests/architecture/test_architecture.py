@@ -342,6 +342,14 @@ def test_every_module_has_a_unit_test_that_imports_it() -> None:
     assert not modules - _imported_by_unit_tests()
 
 
+def test_who_reads_a_module_back_and_who_writes_it_share_no_code() -> None:
+    """What one of them gets wrong the other must notice."""
+    for one, other in (("emit", "readback"), ("readback", "emit")):
+        for path in (PACKAGE / "compiler" / one).rglob("*.py"):
+            inside = f"aligncheck.compiler.{other}"
+            assert not [i for i in imports(tree_of(path)) if i.startswith(inside)], name_of(path)
+
+
 # --- the kernel -------------------------------------------------------------------------------------------
 
 KERNEL = sorted((PACKAGE / "kernel").rglob("*.py"))

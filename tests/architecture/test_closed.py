@@ -204,7 +204,7 @@ def test_a_table_of_the_modes_has_all_of_them() -> None:
                 named = {ast.unparse(end) for end in side if end is not None} & modes
                 if len(named) > 2:
                     found[f"{path}:{table.lineno}"] = named
-    assert len(found) >= 6
+    assert len(found) >= 7
     assert all(named == modes for named in found.values()), found
 
 

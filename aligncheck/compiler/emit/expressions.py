@@ -15,6 +15,7 @@ from aligncheck.compiler.emit.vectorise import Lists, is_elementwise, length_of
 from aligncheck.language.odds import factor_and_log
 from aligncheck.language.syntax import nodes
 from aligncheck.language.syntax.walk import names_in
+from aligncheck.runtime import rationals
 
 
 class Precedence(IntEnum):
@@ -60,6 +61,8 @@ _LEVELS = {
     "and": Precedence.AND,
     "or": Precedence.OR,
 }
+RUNTIME_FUNCTIONS = frozenset(rationals.__all__)
+"""Functions whose values may be irrational: how they are computed depends on the mode."""
 _OF_ARRAYS = {name: name for name in ("argmax", "argmin", *nodes.SELECTING)} | {
     "max": "greatest",
     "min": "least",
@@ -69,6 +72,10 @@ _OF_SCORES = {
     **{name: f"{name}_of" for name in nodes.GATHERS if name not in _PLAIN},
     nodes.LOG_SUM: "log_sum_exp_of",
 }
+ARRAY_FUNCTIONS = frozenset(
+    {*_OF_ARRAYS.values(), "clipped", "indices", "maximum", "members", "minimum", "vector"}
+)
+
 _EXTREMES = {"min": "minimum", "max": "maximum"}
 _BITWISE = {"and": ("&", Precedence.BITS_AND), "or": ("|", Precedence.BITS_OR)}
 
@@ -96,11 +103,11 @@ class Writer:
         """Python for an expression, to stand beside a comparison."""
         return self._write(expr).at(Precedence.COMPARE.above)
 
-    def of_kind(self, expr: nodes.Expr, kind: PythonKind, least: Precedence = Precedence.CONDITIONAL) -> str:
-        """Python for an operand of such a level, made a `Fraction` where a REAL is wanted of an int."""
+    def of_kind(self, expr: nodes.Expr, kind: PythonKind) -> str:
+        """The same, made a `Fraction` where a REAL is wanted and the expression is an int."""
         if kind is PythonKind.REAL and self.kinds.expression(expr) is PythonKind.INT:
             return _fraction(self.expression(expr))
-        return self._write(expr).at(least)
+        return self.expression(expr)
 
     def chain(self, expr: nodes.Expr) -> tuple[list[str], list[str]]:
         """The operands and operators at an expression's loosest level; no operators where it has none."""
@@ -219,7 +226,7 @@ class Writer:
                 return Text(f" {op} ".join(self._write(a).at(level.above) for a in args), level)
             case nodes.Conditional(test=test, then=then, otherwise=otherwise):
                 kind = self.kinds.expression(expr)
-                arms = [self.of_kind(arm, kind, Precedence.OR) for arm in (then, otherwise)]
+                arms = [self._arm(then, kind), self._arm(otherwise, kind)]
                 condition = self._write(test).at(Precedence.OR)
                 return Text(f"{arms[0]} if {condition} else {arms[1]}", Precedence.CONDITIONAL)
             case nodes.OutCount(tag=tag, of=of) if of != "out":
@@ -235,6 +242,11 @@ class Writer:
                 return Text(read.format(f"{self.names[of]}[{self.index(index)}]"), Precedence.ATOM)
             case nodes.Name() | nodes.Index() | nodes.OutIs() | nodes.OutField():
                 raise ValueError("the run on D' and the records have no place in a program")
+
+    def _arm(self, expr: nodes.Expr, kind: PythonKind) -> str:
+        if kind is PythonKind.REAL and self.kinds.expression(expr) is PythonKind.INT:
+            return _fraction(self.expression(expr))
+        return self._write(expr).at(Precedence.OR)
 
     def _number(self, value: Fraction) -> Text:
         if value.denominator == 1:

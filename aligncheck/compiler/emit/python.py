@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aligncheck import __version__, runtime
 from aligncheck.compiler.emit import describe
 from aligncheck.compiler.emit.chosen import chosen_gaps
-from aligncheck.compiler.emit.expressions import Writer
+from aligncheck.compiler.emit.expressions import ARRAY_FUNCTIONS, RUNTIME_FUNCTIONS, Writer
 from aligncheck.compiler.emit.formatting import (
     STEP,
     Brackets,
@@ -36,7 +36,6 @@ from aligncheck.compiler.emit.vectorise import lists_of
 from aligncheck.compiler.forms.lattice import units_of
 from aligncheck.compiler.forms.rational import as_computed
 from aligncheck.compiler.modes import RunMode
-from aligncheck.compiler.readback.module import IMPORTED_FROM, IMPORTS, MODES, NUMBERS_FROM
 from aligncheck.kernel.answer import Accepted
 from aligncheck.kernel.witness import Witness
 from aligncheck.language.syntax import nodes
@@ -45,12 +44,40 @@ from aligncheck.language.syntax.walk import claimed_in, expressions_in, names_in
 from aligncheck.language.unparse import unparse_expr
 from aligncheck.verdict import NAMES, Verified
 
-_BASES = {mode: base for base, mode in MODES.items()}
+_BASES = {
+    RunMode.LATTICE: "LatticeMechanism",
+    RunMode.REFINED: "RefinedMechanism",
+    RunMode.FLOAT: "FloatMechanism",
+}
+_NUMBERS = {
+    RunMode.LATTICE: "runtime.rationals",
+    RunMode.REFINED: "runtime.rationals",
+    RunMode.FLOAT: "runtime.reals",
+}
+"""Where irrational functions come from."""
+
+_NOT_EMITTED = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
+"""Of the runtime's names those that records may have."""
+_RUNTIME = frozenset(runtime.__all__) - RUNTIME_FUNCTIONS - _NOT_EMITTED
+_STANDARD: Mapping[str, frozenset[str]] = {
+    "collections.abc": frozenset({"Callable", "Iterable", "Iterator", "Sequence"}),
+    "dataclasses": frozenset({"dataclass", "field"}),
+    "fractions": frozenset({"Fraction"}),
+    "typing": frozenset({"ClassVar", "Never", "TypeAlias"}),
+}
+"""What a file may import of Python's own library, beside `math`."""
 _OWN = frozenset(
     {"budget", "check", "gamma", "math", "noise", "record", "release", "run", "self", "spec", "stream"}
 )
 _INHERITED = frozenset(name for name in dir(runtime.LatticeMechanism) if not name.startswith("_"))
-_RESERVED = IMPORTS | _OWN | _INHERITED | {"testing_seed"}
+_RESERVED = (
+    _RUNTIME
+    | RUNTIME_FUNCTIONS
+    | ARRAY_FUNCTIONS
+    | _OWN
+    | _INHERITED
+    | {"testing_seed"}.union(*_STANDARD.values())
+)
 
 
 def emit_python(verified: Verified, mode: RunMode = RunMode.LATTICE) -> str:
@@ -475,15 +502,19 @@ def _verified(use: nodes.Use) -> Verified:
 def _imports(code: str, mode: RunMode) -> Iterator[str]:
     """What the code mentions, and no more: nothing in it has a name of these that is something else."""
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-    others = {*NUMBERS_FROM.values()} - {NUMBERS_FROM[mode]}
-    found = {module: sorted(used & known) for module, known in IMPORTED_FROM.items() if module not in others}
-    yield from (f"import {name}" for name in found.pop(""))
-    own = {module: names for module, names in found.items() if module.startswith("aligncheck.")}
-    yield from (f"from {m} import {', '.join(names)}" for m, names in found.items() if names and m not in own)
+    if "math" in used:
+        yield "import math"
+    for module, known in _STANDARD.items():
+        if used & known:
+            yield f"from {module} import {', '.join(sorted(used & known))}"
     yield ""
-    for module, names in own.items():
-        if names:
-            yield from (f"from {module} import (", *(f"{STEP}{name}," for name in names), ")")
+    known_in = {"runtime": _RUNTIME, "runtime.arrays": ARRAY_FUNCTIONS, _NUMBERS[mode]: RUNTIME_FUNCTIONS}
+    for module, known in known_in.items():
+        if used & known:
+            yield f"from aligncheck.{module} import ("
+            for name in sorted(used & known, key=lambda name: (not name[0].isupper(), name)):
+                yield f"{STEP}{name},"
+            yield ")"
 
 
 def _idents(mechanism: nodes.Mechanism) -> Iterator[str]:

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aligncheck.compiler.emit.python_kinds import Kinds, PythonKind
-from aligncheck.compiler.readback.python_expressions import is_total, speaks_of_lists
+from aligncheck.compiler.forms.rational import COMPUTED
 from aligncheck.language.syntax import nodes
-from aligncheck.language.syntax.walk import names_in, names_set, statements_in
+from aligncheck.language.syntax.walk import names_in, names_set, statements_in, subexpressions
 
+_PARTIAL_CALLS = frozenset(COMPUTED)
 _ELEMENTWISE_CALLS = frozenset({"abs", "min", "max", "clip"})
 
 
@@ -53,8 +54,8 @@ def lists_of(mechanism: nodes.Mechanism) -> Lists:
             continue
         # A loop without rounds never evaluates the scale, which has a value with one round more.
         runs = isinstance(length, nodes.Call) and bool(names_in(length) & answers)
-        runs = runs and not any(speaks_of_lists(argument) for argument in sample.args)
-        if runs or all(is_total(argument) for argument in sample.args):
+        runs = runs and not any(_speaks_of_lists(argument) for argument in sample.args)
+        if runs or all(_total(argument) for argument in sample.args):
             draws[id(loop)] = sample
             lengths[sample.name] = length
     return Lists(lengths, draws, frozenset(answers))
@@ -81,7 +82,7 @@ def is_elementwise(gather: nodes.Gather, kinds: Kinds, lists: Lists) -> bool:
     # `top(0, …)` and `upto` are defined, and evaluate nothing, where there are no indices at all.
     filled = isinstance(length, nodes.Call) and bool(names_in(length) & lists.filled)
     parts = [gather.body] if gather.where is None else [gather.body, gather.where]
-    filled = filled and not any(speaks_of_lists(part, gather.index) for part in parts)
+    filled = filled and not any(_speaks_of_lists(part, gather.index) for part in parts)
     everywhere = gather.function not in nodes.SELECTING or filled
     certainly = _evaluated(gather.where) if everywhere and gather.where is not None else ()
     fits = _Fits(gather.index, length, kinds, lists, frozenset(certainly))
@@ -102,7 +103,7 @@ class _Fits:
 
     def at(self, expr: nodes.Expr, certain: bool) -> bool:
         if self.index not in names_in(expr):
-            return certain or is_total(expr) or expr in self.evaluated
+            return certain or _total(expr) or expr in self.evaluated
         match expr:
             case nodes.Index(base=base, index=nodes.Name(ident=self.index), primed=False):
                 known = self.lists.lengths.get(base)
@@ -183,6 +184,34 @@ def _outermost(body: tuple[nodes.Stmt, ...]) -> Iterator[nodes.Stmt]:
         if isinstance(statement, nodes.If):
             for block in statement.arms:
                 yield from _outermost(block)
+
+
+def _speaks_of_lists(expr: nodes.Expr, index: str | None = None) -> bool:
+    """Whether an expression reads a length, or an entry that is not at this index."""
+    return any(
+        (isinstance(e, nodes.Index) and index not in names_in(e.index))
+        or (isinstance(e, nodes.Call) and e.function == "len")
+        for e in subexpressions(expr)
+    )
+
+
+def _total(expr: nodes.Expr) -> bool:
+    """Whether an expression has a value whatever the values of its names."""
+    return all(map(_has_value, subexpressions(expr)))
+
+
+def _has_value(expr: nodes.Expr) -> bool:
+    match expr:
+        case nodes.Index() | nodes.Gather():
+            return False
+        case nodes.Call(function=function):
+            return function not in _PARTIAL_CALLS
+        case nodes.Binary(op="/", right=right):
+            return isinstance(right, nodes.Number) and right.value != 0
+        case nodes.Binary(op="%"):
+            return False
+        case nodes.Literal() | nodes.Name() | nodes.Operator() | nodes.Member() | nodes.OfOutput():
+            return True
 
 
 def len_of(name: str) -> nodes.Expr:

@@ -22,7 +22,7 @@ from aligncheck.compiler.readback.python_patterns import (
     text,
     without_docstring,
 )
-from aligncheck.compiler.readback.shown import refuse_labels, stream_of
+from aligncheck.compiler.readback.shown import refuse_labels, refuse_stream
 from aligncheck.compiler.readback.statements import (
     STEP,
     Preprocessing,
@@ -39,15 +39,16 @@ from aligncheck.language.unparse import unparse_expr
 from aligncheck.runtime import rationals
 from aligncheck.runtime.refined import common_step
 
-MODES = {
+_MODES = {
     "LatticeMechanism": RunMode.LATTICE,
     "RefinedMechanism": RunMode.REFINED,
     "FloatMechanism": RunMode.FLOAT,
 }
-"""The bases of generated classes."""
 _NUMBERS = frozenset(rationals.__all__)
 _OF_RESULTS = frozenset({"ChoiceGap", "Estimate", "Labelled", "Record"})
 """The runtime's names that no generated file says: records may have them."""
+_ABSTRACT = frozenset({"Callable", "Iterable", "Iterator", "Sequence"})
+_TYPING = frozenset({"ClassVar", "Never", "TypeAlias"})
 _METHODS = ("__init__", "__call__", "stream", "check", "sensitivities", "_bound", "_cost", "_program")
 _OPTIONAL = ("gamma", "budget", "testing_seed")
 _CHECKS = {Sort.REAL: "real", Sort.INT: "integer", Sort.BOOL: "boolean"}
@@ -92,9 +93,9 @@ class _ModuleReader:
                     self._import(node)
                 case ast.Expr(value=ast.Constant(value=str())):
                     pass
-                case ast.ClassDef(decorator_list=[], bases=[ast.Name(id=base)]) if base in MODES:
+                case ast.ClassDef(decorator_list=[], bases=[ast.Name(id=base)]) if base in _MODES:
                     self._define(node.name, node)
-                    self.classes[node.name] = _Class(self, node, MODES[base]).read()
+                    self.classes[node.name] = _Class(self, node, _MODES[base]).read()
                     self.waiting = {}
                 case ast.ClassDef():
                     self._define(node.name, node)
@@ -116,7 +117,7 @@ class _ModuleReader:
             if each.mode is not last.mode:
                 text = f"`{each.name}` computes in the mode `{each.mode.value}`, `{last.name}` in another"
                 raise ReadError(each.line, text)
-        wanted = {NUMBERS_FROM[last.mode]}
+        wanted = {_NAMES_OF_NUMBERS[last.mode]}
         if not {module for name, module in self.imported.items() if name in _NUMBERS} <= wanted:
             raise ReadError(
                 1, f"functions of another kind of numbers than a `{last.mode.value}` mechanism computes with"
@@ -152,7 +153,7 @@ class _ModuleReader:
             if (
                 alias.asname is not None
                 or (isinstance(node, ast.ImportFrom) and node.level)
-                or alias.name not in IMPORTED_FROM.get(module, ())
+                or alias.name not in _IMPORTED_FROM.get(module, ())
             ):
                 raise refuse(node, f"`{alias.name}` is nothing that a generated file imports from there")
             if self.imported.setdefault(alias.name, module) != module or self.defined:
@@ -179,7 +180,7 @@ class _ModuleReader:
         could import and this one does not: the reader knows such words by their names alone.
         """
         for name, node in names:
-            if name.startswith("_") or name in self.defined or name in BUILTINS | _OTHER_WORDS | IMPORTS:
+            if name.startswith("_") or name in self.defined or name in BUILTINS | _OTHER_WORDS | _IMPORTS:
                 raise refuse(node, f"`{name}` would have two meanings")
 
     def _record(self, node: ast.ClassDef) -> RecordType:
@@ -214,28 +215,30 @@ class _ModuleReader:
         return RecordType(text(holes["S"]), tuple(found))
 
 
-NUMBERS_FROM = {
+_NAMES_OF_NUMBERS = {
     RunMode.LATTICE: "aligncheck.runtime.rationals",
     RunMode.REFINED: "aligncheck.runtime.rationals",
     RunMode.FLOAT: "aligncheck.runtime.reals",
 }
-"""Where functions come from whose values may be irrational."""
 _PLAIN_TYPES = frozenset({"int", "bool", "str", "dict", "tuple", "type"})
 _OTHER_WORDS = _PLAIN_TYPES | {"noise", "release", "run", "record", "self"}
 _PASSING = frozenset({"_", "record", "run"})
 """Those of them that methods set: a run, each record that a call released, what nothing reads."""
-IMPORTED_FROM: Mapping[str, frozenset[str]] = {
+
+
+_IMPORTED_FROM: Mapping[str, frozenset[str]] = {
     "": frozenset({"math"}),
-    "collections.abc": frozenset({"Callable", "Iterable", "Iterator", "Sequence"}),
+    "collections.abc": _ABSTRACT,
     "dataclasses": frozenset({"dataclass", "field"}),
     "fractions": frozenset({"Fraction"}),
-    "typing": frozenset({"ClassVar", "Never", "TypeAlias"}),
+    "typing": _TYPING,
     "aligncheck.runtime": frozenset(runtime.__all__) - _NUMBERS - _OF_RESULTS,
     "aligncheck.runtime.arrays": ARRAY_FUNCTIONS,
-    **dict.fromkeys(NUMBERS_FROM.values(), _NUMBERS),
+    **dict.fromkeys(_NAMES_OF_NUMBERS.values(), _NUMBERS),
 }
 """What a generated file may import."""
-IMPORTS = frozenset().union(*IMPORTED_FROM.values())
+
+_IMPORTS = frozenset().union(*_IMPORTED_FROM.values())
 
 
 class _Class:
@@ -925,7 +928,7 @@ class _Class:
         self._expect(f"return run.stream(self._program({', '.join(passed)}))", body)
         if body:
             raise refuse(body[0], "the reader knows no such statement here")
-        stream_of(tree, {a.name for a in self.answers if a.vector}, node.lineno)
+        refuse_stream(tree, {a.name for a in self.answers if a.vector}, node.lineno)
 
     def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, NumberKind], streams: bool) -> Read:
         runs = {s.mechanism for s in statements_in(tree.body) if isinstance(s, nodes.Invoke)}

@@ -28,16 +28,14 @@ def refuse_labels(labels: list[RecordLabel], lists: set[str], tree: nodes.Mechan
     of = {id(label.emit): label for label in labels}
     for label in labels:
         alike = [
-            s
-            for s in statements_in(tree.body)
-            if isinstance(s, nodes.Emit) and kind_of(s) == kind_of(label.emit)
+            s for s in statements_in(tree.body) if isinstance(s, nodes.Emit) and _kind(s) == _kind(label.emit)
         ]
         held = [_held(of[id(emit)]) if id(emit) in of else set() for emit in alike]
         if label.base not in lists or not (set.intersection(*held) or _tells(label, tree)):
             raise ReadError(label.line, "which answer the record is about does not follow from the output")
 
 
-def kind_of(emit: nodes.Emit) -> tuple[str, ...]:
+def _kind(emit: nodes.Emit) -> tuple[str, ...]:
     return (emit.tag, *(part.name for part in emit.fields))
 
 
@@ -64,30 +62,27 @@ def _tells(label: RecordLabel, tree: nodes.Mechanism) -> bool:
     inner = (s for s in statements_in(loop.body) if isinstance(s, nodes.For | nodes.While))
     if any(e is label.emit for s in inner for e in statements_in(s.body)):
         return False
-    return (
-        all(map(is_fixed, (*tree.body[:place], *tree.body[place + 1 :]))) and RecordCount.of(loop.body).paced
-    )
+    return all(map(_is_fixed, (*tree.body[:place], *tree.body[place + 1 :]))) and _Count.of(loop.body).paced
 
 
-def is_fixed(statement: nodes.Stmt) -> bool:
+def _is_fixed(statement: nodes.Stmt) -> bool:
     """Whether a statement releases as many records in every run on as many answers."""
     emits = any(isinstance(s, nodes.Emit) for s in statements_in((statement,)))
     if emits and isinstance(statement, nodes.For) and isinstance(statement.over, nodes.OverQueries):
-        count = RecordCount.of(statement.body)
+        count = _Count.of(statement.body)
         return len(count.ends) == 1 and not count.breaks
-    return len(RecordCount.of((statement,)).ends) == 1
+    return len(_Count.of((statement,)).ends) == 1
 
 
 @dataclass(frozen=True, slots=True)
-class RecordCount:
+class _Count:
     """How many records a block may release: where it ends, and where it leaves the loop around it."""
 
     ends: frozenset[float]
     breaks: frozenset[float] = frozenset()
 
     @classmethod
-    def of(cls, body: tuple[nodes.Stmt, ...]) -> RecordCount:
-        """Those of a block."""
+    def of(cls, body: tuple[nodes.Stmt, ...]) -> _Count:
         ends, breaks = frozenset({0.0}), frozenset[float]()
         for statement in body:
             part = cls(frozenset({0.0}))
@@ -121,29 +116,15 @@ class RecordCount:
         return 0 < each < math.inf and max(self.breaks, default=0) <= each
 
 
-def stream_of(tree: nodes.Mechanism, lists: set[str], line: int) -> nodes.For:
-    """The loop over the only list of answers. Raises ReadError where these may not come one by one.
+def refuse_stream(tree: nodes.Mechanism, lists: set[str], line: int) -> None:
+    """Raises ReadError where answers may not come one by one.
 
     What is released in a round depends on this answer, on earlier ones and on noise. So queries may depend on
-    what was released: for each output ω they are the fixed queries that ω leads to, and the alignment for ω
-    is that of the lists of their answers, which are neighbours if all that may be asked are as declared.
-    These alignments are countably many, as the theorem wants, since what exact modes release are rational
-    numbers, rounded to the step. (`docs/papers.md`, "Adaptively chosen queries".)
-
-    Whoever supplies them sees besides which records are of which round, and whether more is asked for. Both
-    are functions of the output of a run on enough further answers, whose bound covers it, if each round that
-    goes on releases the same number of records, one or more, a round that breaks at most as many, and not
-    none in one case and all in another.
-
-    Two things need more: records after the loop, since a run on fewer answers releases them too, and claims
-    that depend on the output, which speak of one output and not of all that begin so. There each `break` must
-    follow from records and parameters, so that a stream that runs out of answers shows no more than the
-    output of a run on just these; with such claims no records may come outside of the loop, and one in a
-    round, so that whoever stops early has seen such an output, too.
-
-    A claim in δ or ρ averages over outputs, and its proof over draws in their order: a shift by answers that
-    the output is still to choose is no function of what was drawn before (section 14 of docs/kernel.md). So
-    queries under such a claim are fixed.
+    what was released: for each output they are the fixed queries that it leads to. Whoever supplies them sees
+    besides which records are of which round, and whether more is asked for. Both are functions of the output
+    of a run on enough further answers if each round that goes on releases the same number of records, one or
+    more, a round that breaks at most as many, and not none in one case and all in another. With records after
+    the loop, or a claim that depends on the output, each break must follow from records and parameters.
     """
     loops = [
         s
@@ -156,7 +137,7 @@ def stream_of(tree: nodes.Mechanism, lists: set[str], line: int) -> nodes.For:
         raise ReadError(line, "a stream's claim is in ε alone")
     (loop,), (name,) = loops, lists
     place = next(i for i, s in enumerate(tree.body) if s is loop)
-    before, each, after = (RecordCount.of(b) for b in (tree.body[:place], loop.body, tree.body[place + 1 :]))
+    before, each, after = (_Count.of(b) for b in (tree.body[:place], loop.body, tree.body[place + 1 :]))
     others = [e for s in statements_in(tree.body) for e in own_expressions(s)]
     others += [e for e in (*claimed_in(tree.claim), *(i.where for i in tree.inputs)) if e is not None]
     if any(name in names_in(e) for e in others) or any(
@@ -173,7 +154,6 @@ def stream_of(tree: nodes.Mechanism, lists: set[str], line: int) -> nodes.For:
         raise ReadError(line, "a stream would show more than its records: where it broke")
     if tree.most is not None and (before.ends != {0.0} or after.ends != {0.0} or most != 1):
         raise ReadError(line, "a stream would show more than its records")
-    return loop
 
 
 def _hidden(tree: nodes.Mechanism, loop: nodes.For) -> set[str]:
@@ -212,11 +192,11 @@ def _is_shown(statement: nodes.If, hidden: set[str]) -> bool:
     if not any(names_in(e) & hidden for e in own_expressions(statement)):
         return True
     tags = [{e.tag for e in statements_in(arm) if isinstance(e, nodes.Emit)} for arm in statement.arms]
-    counts = [RecordCount.of(arm) for arm in statement.arms]
+    counts = [_Count.of(arm) for arm in statement.arms]
     one = all(count.ends | count.breaks == {1.0} for count in counts)
     return one and sum(map(len, tags)) == len(set().union(*tags))
 
 
 def _breaks_are_shown(body: tuple[nodes.Stmt, ...], hidden: set[str]) -> bool:
-    ifs = [s for s in body if isinstance(s, nodes.If) and any(RecordCount.of(arm).breaks for arm in s.arms)]
+    ifs = [s for s in body if isinstance(s, nodes.If) and any(_Count.of(arm).breaks for arm in s.arms)]
     return all(_is_shown(s, hidden) and all(_breaks_are_shown(a, hidden) for a in s.arms) for s in ifs)
