@@ -235,7 +235,7 @@ def writer_of(inputs: str) -> InputWriter:
         (
             "k : int\nq : queries, sensitivity 1 where len(q) >= 2 or k > 5",
             [],
-            ['require(len(q) >= 2 or self.k > 5, "k", self.k, "len(q) >= 2 or k > 5")'],
+            ['require_answers(len(q) >= 2 or self.k > 5, "q", "len(q) >= 2 or k > 5")'],
             [],
         ),
         (
