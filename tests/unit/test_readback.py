@@ -320,6 +320,23 @@ align
   eta[i] += q[i] - q'[i]
 """
 
+APART = """mechanism apart
+input
+  q : queries, sensitivity 1, adjacency one
+  k : int where k >= 0
+  eps : real where eps > 0
+privacy eps
+program
+  for i in range(k):
+    eta[i] ~ Lap(2)
+  for i in range(k, len(q)):
+    eta[i] ~ Lap(1)
+  for i in range(len(q)):
+    emit v(x = q[i] + eta[i])
+align
+  eta[i] += q[i] - q'[i]
+"""
+
 LISTS = """mechanism lists
 input
   p, r : query, sensitivity 1/10
@@ -478,6 +495,37 @@ CHANGES = {
     "an index that is the noise of what comes next": (
         COUNTED,
         {"for position, x in": "for eta, x in", ', query=("q", position)': ""},
+    ),
+    "an index that is a fraction": (
+        TOP,
+        {
+            'Chosen(index=w[0]), query=("q", w[0])': "Chosen(index=w[Fraction(0)])",
+            "from typing import": "from fractions import Fraction\nfrom typing import",
+        },
+    ),
+    "a number for a truth value": (
+        ONE.replace("x = noisy", "x = noisy > 0"),
+        {"V(x=noisy > 0)": "V(x=--(noisy > 0))"},
+    ),
+    "a run for an answer": (
+        COIN,
+        {"x_answer = integer": "run = integer", "run.release, x_answer)": "run.release, run)"},
+    ),
+    "noise that is put nowhere": (
+        SCALED.replace("align", "  w = argmax(i - 2*i for i in q)\nalign"),
+        {
+            "        eta: dict[int, Real] = {}\n": "",
+            "(i, i - 2 * i) for i in range(len(q))": "(eta, eta - 2 * eta) for eta in range(len(q))",
+        },
+    ),
+    "noise that is put into a list": (
+        APART,
+        {
+            "        eta: dict[int, Real] = {}\n": "",
+            "        for i in range(k):\n            eta[i] = noise.laplace(2)\n": (
+                "        eta = noise.laplaces(2, k)\n"
+            ),
+        },
     ),
     "arithmetic with indices of 64 bits": (
         NOT_USED,

@@ -237,6 +237,11 @@ def test_the_last_class_is_meant_and_others_are_what_it_calls() -> None:
     second = own.replace("Small(", "Small_(").replace("Above", "Above_")
     with pytest.raises(ReadError, match="nothing calls `Small`"):
         read_module(f"{MODULE}\n\n{second}", on_lattice=False)
+    said = "    callees: ClassVar[tuple[type[Mechanism], ...]] = (Small,)\n\n    def __init__"
+    second = changed(second, {"    def __init__": said})
+    first = changed(MODULE, {"LatticeMechanism, Par": "LatticeMechanism, Mechanism, Par"})
+    with pytest.raises(ReadError, match="`callees` does not name the classes that are called"):
+        read_module(f"{first}\n\n{second}", on_lattice=False)
 
 
 SPECS = {

@@ -10,10 +10,11 @@ meaning (the patterns in `module`, `statements` and `expressions`), and refuses 
 another statement, import, argument, default, decorator, method, attribute, name. So nothing can stand in a
 module that does not take part in the tree, but documentation, types, the words of messages, and `check`,
 which computes conditions and nothing else. Both trees are then written in one way (`normal`) and compared
-node by node (`same`), up to the names of variables, one for one. Python differs from the language in four
+node by node (`same`), up to the names of variables, one for one. Python differs from the language in five
 things, which are looked at: `/` of two ints is a float (`kinds`); an int and a fraction that are equal look
-different, so what is released, or given to a function, must be of one kind; an array is computed at every
-index (`_Arrays`); arguments of a draw of many are computed once, whether there is a round or not.
+different, so what is released, or given to a function, must be of one kind, and an index an int; an array is
+computed at every index (`_Arrays`); arguments of a draw of many are computed once, whether there is a round
+or not; and indexed noise needs a dictionary, which stands before all else and is nothing else.
 
 **It rests on** what these are defined to do (the runtime's function, and its meaning):
 

@@ -564,7 +564,10 @@ class _Class:
                 raise ReadError(given_.span.start, "a function may be given an int or a fraction")
         for number in scope.whole:
             if kind_of(number, of) is not NumberKind.INT:
-                raise ReadError(number.span.start, "a fraction is made of what may be no int")
+                raise ReadError(number.span.start, "an index, or what a fraction is made of, may be no int")
+        for number in scope.numbers:
+            if kind_of(number, of) is NumberKind.BOOL:
+                raise ReadError(number.span.start, "`-` makes a number of a truth value")
         return of
 
     def _require(self, holes: Found, scope: Expressions) -> None:
@@ -676,7 +679,7 @@ class _Class:
             ):
                 first = ast.Call(func, args, [])
                 if match(f"{reader}({each.name!r}, {each.keyword})", first) is not None:
-                    if read in names or read in {a.keyword for a in self.answers}:
+                    if read in names or read in _PASSING or read in {a.keyword for a in self.answers}:
                         raise refuse(target, f"`{read}` has two meanings")
                     names[read] = each.name
                     self._domain(into, keywords(call))
@@ -932,8 +935,8 @@ class _Class:
 
     def _whole(self, tree: nodes.Mechanism, kinds: Mapping[str, NumberKind], streams: bool) -> Read:
         runs = {s.mechanism for s in statements_in(tree.body) if isinstance(s, nodes.Invoke)}
-        if not runs <= set(self.called):
-            raise refuse(self.node, "`callees` does not name every class that is called")
+        if runs != set(self.called):
+            raise refuse(self.node, "`callees` does not name the classes that are called")
         fields: dict[str, str] = {}
         for record in self.module.waiting.values():
             for python, name in record.fields:

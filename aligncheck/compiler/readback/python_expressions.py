@@ -78,8 +78,9 @@ class Expressions:
     Python names; `lengths` says of lists how long they are; `filled` are those that may have one entry more;
     `releases` what the fields of records are called that calls gave, by their Python names. `quotients` and
     `masks` collect the operations that are right for some kinds of numbers only; `passed` what public
-    functions are given, which see of what kind it is, and `whole` what fractions are made of: ints, since not
-    every number can be made one.
+    functions are given, which see of what kind it is; `whole` what must be an int: indices, and what
+    fractions are made of, since not every number can be made one; `numbers` what `-` would make a number of
+    if it were a truth value.
     """
 
     names: dict[str, str]
@@ -94,6 +95,7 @@ class Expressions:
     masks: list[Expr] = field(default_factory=list)
     passed: list[Expr] = field(default_factory=list)
     whole: list[Expr] = field(default_factory=list)
+    numbers: list[Expr] = field(default_factory=list)
 
     # --- names --------------------------------------------------------------------------------------------
 
@@ -131,7 +133,8 @@ class Expressions:
             case ast.Constant(value=int(number)):
                 return nodes.Number(Fraction(number), span=at)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return nodes.Unary("-", self.read(operand), span=at)
+                self.numbers.append(self.read(operand))
+                return nodes.Unary("-", self.numbers[-1], span=at)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return nodes.Unary("not", self.read(operand), span=at)
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int(times)) as right) if (
@@ -164,11 +167,13 @@ class Expressions:
 
     def index(self, node: ast.expr) -> Expr:
         """An index, a number of draws or an end of a range. The language has whole numbers there and nowhere
-        else makes sure of it: so here alone `whole`, which raises for other numbers, raises nothing.
+        else makes sure of it: so here alone `whole`, which raises for other numbers, raises nothing. Python
+        wants ints there.
         """
         if holes := match("whole(_X)", node):
             return nodes.Call(AS_INT, (self.read(holes["X"]),), span=Span(node.lineno, node.lineno))
-        return self.read(node)
+        self.whole.append(self.read(node))
+        return self.whole[-1]
 
     def binary(self, op: str, left: Expr, right: Expr, at: Span) -> nodes.Binary:
         """Arithmetic with Python's operator."""
@@ -405,7 +410,8 @@ class _ArrayReader:
                 return nodes.Call(function, arguments, span=at)
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return nodes.Unary("-", self.read(operand, certain=certain), span=at)
+                self.scalars.numbers.append(self.read(operand, certain=certain))
+                return nodes.Unary("-", self.scalars.numbers[-1], span=at)
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return nodes.Unary("not", self._mask(operand, certain), span=at)
             case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right):

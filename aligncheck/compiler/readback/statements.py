@@ -123,6 +123,8 @@ class Statements:
     rounds: int = 0
     """How many loops there are around."""
     given: list[Given] = field(default_factory=list)
+    dictionaries: set[str] = field(default_factory=set)
+    """Python's names for what holds indexed noise, and never anything else."""
     labels: list[RecordLabel] = field(default_factory=list)
     estimates: list[Expr] = field(default_factory=list)
     passing: Counter[str] = field(default_factory=Counter)
@@ -140,6 +142,8 @@ class Statements:
                 raise refuse(rest[0], "a variable was expected here")
             if not isinstance(holes["K"], ast.Name) or holes["K"].id not in ("int", "Real", "bool"):
                 raise refuse(rest[0], "the type of indexed noise is one of int, Real, bool")
+            if self.scope.names[holes["X"].id] in self.set_once:
+                self.dictionaries.add(holes["X"].id)
             rest.pop(0)
         return self.block(rest)
 
@@ -200,6 +204,8 @@ class Statements:
         if isinstance(target, ast.Subscript):
             index = self.scope.index(target.slice)
             target = target.value
+            if not isinstance(target, ast.Name) or target.id not in self.dictionaries:
+                raise refuse(target, "indexed noise is put into a dictionary")
         name = self._target(target)
         wrapped = match("Fraction(_X)", value)
         drawn = self._draw(name, index, value if wrapped is None else wrapped["X"], at)
