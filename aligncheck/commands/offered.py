@@ -97,15 +97,22 @@ def _database(mechanism: Mechanism, side: Any) -> Database | None:
 
     try:
         if not isinstance(side, dict):
-            return spread(mechanism, [Fraction(x) for x in (side if isinstance(side, list) else [side])])
+            return spread(mechanism, list(map(_answer, side if isinstance(side, list) else [side])))
         private = dict(private_inputs(mechanism))
         if side.keys() != private.keys():
             return None
         return {
-            n: tuple(map(Fraction, side[n])) if vector else Fraction(side[n]) for n, vector in private.items()
+            n: tuple(map(_answer, side[n])) if vector else _answer(side[n]) for n, vector in private.items()
         }
     except (TypeError, ValueError):
         return None
+
+
+def _answer(given: Any) -> Fraction:
+    """A number of a pair. Raises `ValueError`."""
+    from aligncheck.runtime.parameters import real
+
+    return Fraction(given) if isinstance(given, bool) else real("an answer", given)
 
 
 def _plain(database: Database) -> dict[str, Any]:
@@ -120,7 +127,10 @@ def _text(value: Input) -> str:
 def _number(name: str, text: str) -> Input:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
+    from aligncheck.runtime import ParameterError
+    from aligncheck.runtime.parameters import real
+
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise CommandError(f"`{name}={text}` is no number, which the spec wants") from None
+        return real(name, text)
+    except ParameterError as error:
+        raise CommandError(str(error)) from None

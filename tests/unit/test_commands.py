@@ -18,7 +18,7 @@ import pytest
 from rich.text import Text
 from small_specs import mechanism
 
-from aligncheck.commands import CommandError, checking, run, screen, verify
+from aligncheck.commands import CommandError, checking, offered, run, screen, verify
 from aligncheck.commands import check as checks
 from aligncheck.commands import test as testing
 from aligncheck.commands.named import assigned
@@ -43,6 +43,7 @@ from aligncheck.refutation.findings import Outcome as Found
 from aligncheck.refutation.findings import Refutation
 from aligncheck.refutation.violation import Ended, LossKind, NoViolation, Searched, Violation
 from aligncheck.statistical import curve, tester
+from aligncheck.statistical.patterns import InputPair
 from aligncheck.statistical.plan import Plan
 from aligncheck.verdict import FileResult, Unknown, Verdict, Verified
 from aligncheck.workers import Died, Done, Lost, OutOfMemory, Raised, TimedOut, TooLongError
@@ -601,3 +602,20 @@ def test_one_file_that_disagrees_is_a_failure(
         False: ["DISAGREES  {}: expected verified, got unknown", "           why"],
     }
     assert lines == [line.format(path) for path, one in by_path.items() for line in shown[one.agrees]]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("1e99999999", "must be a number such as"),
+        ("1e500", "has an exponent beyond 400"),
+        ("1/0", "has denominator 0"),
+        ("many", "must be a number such as"),
+    ],
+)
+def test_values_of_parameters_are_numbers_that_can_be_computed_with(text: str, told: str) -> None:
+    pair = InputPair("", [1, 1], [2, 1])
+    with pytest.raises(CommandError, match=re.escape(f"`eps` {told}")):
+        offered.with_arguments([pair], mechanism("emit a"), {"eps": text})
+    with pytest.raises(CommandError, match="no arguments were found"):
+        offered.with_arguments([replace(pair, first=[text, 1])], mechanism("emit a"), {})
