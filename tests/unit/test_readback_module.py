@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar
 from aligncheck.runtime import Currency, LatticeMechanism, ParameterInfo, QueryInfo, RefinedMechanism, Spec
-from aligncheck.runtime import Real, checked_integers, checked_reals, integer, integer_answers
-from aligncheck.runtime import real, real_answers, reals, require, resolution
+from aligncheck.runtime import GapNoise, Real, checked_integers, checked_reals, integer, integer_answers
+from aligncheck.runtime import real, real_answers, reals, require, require_answers, resolution
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,12 @@ def test_what_a_class_is_read_as(on_lattice: bool) -> None:
     )
     assert (read.name, read.mode, read.spec_name, read.streams) == ("Small", mode, "small", False)
     same_program(*spec_and_form(SPEC, mode), read)
+
+
+def test_a_class_on_a_lattice_draws_no_real_valued_noise() -> None:
+    """Where the form is the spec itself, all of whose noise is discrete."""
+    with pytest.raises(ReadError, match="real-valued noise, which the proved form does not have"):
+        read_module(changed(MODULE, {"Small(Refined": "Small(Lattice"}), on_lattice=False)
 
 
 HEAD = "\n\nclass Small("
@@ -242,6 +248,53 @@ def test_the_last_class_is_meant_and_others_are_what_it_calls() -> None:
     first = changed(MODULE, {"LatticeMechanism, Par": "LatticeMechanism, Mechanism, Par"})
     with pytest.raises(ReadError, match="`callees` does not name the classes that are called"):
         read_module(f"{first}\n\n{second}", on_lattice=False)
+
+
+CHECKED, EMITTED = 'checked_reals("q", q)\n', "release.emit(Above(x=item + other))"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (EMITTED, 'release.emit(Above(x=item + other), estimate=("x", limit, GapNoise(1, 1)))', ""),
+        (
+            EMITTED,
+            'release.emit(Above(x=item + other), estimate=("x", drawn, GapNoise(1, 1)))',
+            "not be public",
+        ),
+        (
+            EMITTED,
+            'release.emit(Above(x=item + other), estimate=("x", len(q), GapNoise(1, 1)))',
+            "not be public",
+        ),
+        (
+            EMITTED,
+            'release.emit(Above(x=item + other), estimate=("x", sum(j for j in range(1)), GapNoise(1, 1)))',
+            "no plain number",
+        ),
+        (CHECKED, 'v = checked_reals("q", q)\n        require_answers(len(v) > 1, "q", "")\n', ""),
+        (
+            CHECKED,
+            'v = checked_reals("q", q)\n'
+            '        require_answers(all(0 <= v[i] <= 9 for i in range(len(v))), "q", "")\n',
+            "",
+        ),
+        (
+            CHECKED,
+            'v = checked_reals("q", q)\n        require_answers(abs(v.pop()), "q", "")\n',
+            "no such|no call",
+        ),
+        (CHECKED, 'v = checked_reals("k", q)\n', "was expected here"),
+    ],
+)
+def test_what_no_run_depends_on_tells_nothing_else(old: str, new: str, message: str) -> None:
+    """What is shown beside a record is made of parameters, and `check` computes conditions."""
+    code = changed(MODULE, {old: new})
+    if message:
+        with pytest.raises(ReadError, match=message):
+            read_module(code, on_lattice=False)
+    else:
+        same_program(*spec_and_form(SPEC, RunMode.REFINED), read_module(code, on_lattice=False))
 
 
 SPECS = {
