@@ -131,7 +131,7 @@ def test_a_class_on_a_lattice_draws_no_real_valued_noise() -> None:
 
 
 HEAD = "\n\nclass Small("
-CALL = "    def __call__(self, q):"
+CALL, READ = "    def __call__(self, q):", 'read = real_answers("q", q)'
 RUN = """        with self._run({"q": read}) as run:
             self._program(run.noise, run.release, run.noise.answers(read.values, exact=False))
 """
@@ -165,6 +165,11 @@ PARTS = {
     "a method of the runtime": (CALL, f"    def _run(self):\n        pass\n\n{CALL}", "no such part"),
     "a method too few": (CALL, CALL.replace("call", "cal"), "no such part of a class"),
     "no method that runs": (CALL, CALL.replace("__call__", "stream"), "`__call__` is missing"),
+    "an argument by its place alone": (CALL, CALL.replace("q)", "q, /)"), "other arguments"),
+    "arguments of any number": (CALL, CALL.replace("q)", "q, *more)"), "other arguments"),
+    "arguments of any name": (CALL, CALL.replace("q)", "q, **more)"), "other arguments"),
+    "answers that may be left out": (CALL, CALL.replace("q)", "q=())"), "other arguments"),
+    "a step by default": ("gamma=None", "gamma=1", "other arguments"),
     "a method by another name": ("    def _program(", "    def check(", "no such part of a class"),
     "a parameter of no sort": ('"eps", "eps", "real"', '"eps", "eps", "complex"', "no such sort"),
     "a parameter with more said": ('where="eps > 0")', 'where="eps > 0", low=0)', "not described so"),
@@ -202,6 +207,21 @@ INPUTS = {
         '= real_answers("q", q, whole=True)',
         "whole",
     ),
+    **{
+        f"a condition at {where}": (
+            READ,
+            f'{READ}\n        require_answers({condition}, "q", "")',
+            "every index",
+        )
+        for where, condition in {
+            "some indices": "all(read[i] > 0 for i in range(len(read)) if i > 0)",
+            "the first indices": "all(read[i] > 0 for i in range(2))",
+            "an index of another name": "all(read[j] > 0 for j in range(len(read)))",
+            "indices of nothing": "all(read[i] > 0 for i in range(len(self.k)))",
+            "pairs of indices": "all(read[i] > 0 for i in range(len(read)) for j in range(2))",
+        }.items()
+    },
+    "what is spent twice": (CALL, f"    def _bound(self, release):\n        return 2\n\n{CALL}", "one claim"),
     "answers as they are given": ("(read.values, exact", "(q, exact", "one run of the program"),
     "a choice of what is exact": ("exact=False", "exact=self.k", "one run of the program"),
     "no run": (RUN, "", "one run of the program"),
@@ -236,6 +256,12 @@ def test_what_is_no_part_of_a_module_is_refused(old: str, new: str, message: str
 def test_what_a_class_does_with_its_inputs_is_one_of_few_things(old: str, new: str, message: str) -> None:
     with pytest.raises(ReadError, match=message):
         read_module(changed(MODULE, {old: new}), on_lattice=False)
+
+
+def test_a_condition_at_every_index_is_one_of_a_declaration() -> None:
+    condition = "all(read[i] > 0 for i in range(len(read)))"
+    code = changed(MODULE, {READ: f'{READ}\n        require_answers({condition}, "q", "")'})
+    assert "adjacency all where q[i] > 0\n" in unparse(read_module(code, on_lattice=False).tree)
 
 
 def test_the_last_class_is_meant_and_others_are_what_it_calls() -> None:
