@@ -587,6 +587,29 @@ def test_a_stream_has_a_claim_in_epsilon_alone() -> None:
         program_runs(code, spec, form, RunMode.LATTICE)
 
 
+def test_a_stream_begins_where_all_that_is_required_holds() -> None:
+    """It would not look at what only the other way of running looks at."""
+    made = generated("adaptive_svt", RunMode.LATTICE)
+    assert made is not None
+    required = '        require(self.eps > 0, "eps", self.eps, "eps > 0")\n'
+    code = (
+        made[0]
+        .replace(required, "")
+        .replace('        with self._run({"q"', f'{required}        with self._run({{"q"')
+    )
+    assert code.count(required) == 1
+    with pytest.raises(ReadError, match="a stream would not look at this condition"):
+        program_runs(code, *made[1:], RunMode.LATTICE)
+
+
+def test_a_whole_number_is_handed_on_as_an_int() -> None:
+    """What is called refuses fractions, and so a run might end there."""
+    called = CALLED.replace("d : real", "d : int")
+    code, spec, form = written(CALLING.replace("d = eps", "d = 2"), RunMode.LATTICE, called)
+    with pytest.raises(ReadError, match="may be no int"):
+        program_runs(code.replace("C(d=2,", "C(d=Fraction(2),"), spec, form, RunMode.LATTICE)
+
+
 def test_an_irrational_sensitivity_is_read_back() -> None:
     text = ONE.replace("sensitivity 1", "sensitivity sqrt(2)").replace("Lap(1", "Lap(sqrt(2)")
     code, spec, form = written(text, RunMode.REFINED)

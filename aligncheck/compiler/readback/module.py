@@ -258,6 +258,7 @@ class _Class:
         self.defaults: dict[str, Expr] = {}
         self.told: dict[str, str] = {}
         self.called: list[str] = []
+        self.late: list[ast.stmt] = []
 
     @property
     def stepped(self) -> bool:
@@ -618,7 +619,7 @@ class _Class:
         scope = self._scope(names)
         while body and (required := _required(body[0])) is not None:
             self._require(required, scope)
-            body.pop(0)
+            self.late.append(body.pop(0))
         lists = ", ".join(
             f"{a.name!r}: {n}" for n, i in names.items() for a in self.answers if a.vector and a.name == i
         )
@@ -908,6 +909,8 @@ class _Class:
         self._arguments(node, [a.keyword for a in self.answers])
         if not self.hands_out:
             raise refuse(node, "only a program that hands out its records can be streamed")
+        if self.late:
+            raise refuse(self.late[0], "a stream would not look at this condition")
         body = without_docstring(node.body)
         passed: list[str] = ["run.noise", "run.release"]
         names: dict[str, str] = {}

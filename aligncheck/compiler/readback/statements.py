@@ -456,6 +456,8 @@ class Statements:
             nodes.Argument(callee.keywords[python], self._argument(value), span=at)
             for python, value in arguments.items()
         )
+        whole = {n for i in callee.tree.inputs if i.sort is nodes.Sort.INT for n in i.names}
+        self.scope.whole += [each.value for each in passed if each.name in whole]
         if self.lattice:
             step = nodes.Name(STEP, span=at)
             passed = (*passed, nodes.Argument(STEP, step, span=at))
