@@ -467,6 +467,14 @@ CHANGES = {
         .replace("x = noisy", "x = noisy + 0*f(y)"),
         {"y: Real = Fraction(1)": "y = 1"},
     ),
+    "the records of this run for those of a call": (
+        CALLING.replace("emit v(", "emit v(n = r.count(w), "),
+        {
+            'sum(record.tag == "w" for record in r)': 'release.count("w")',
+            "        r = r_result": "        out = r_result",
+            "x=r[0].v": "x=out[0].v",
+        },
+    ),
     "a result for a variable": (
         CALLING,
         {"r_result = r_mechanism": "u = r_mechanism", "r = r_result.records": "r = u.records"},

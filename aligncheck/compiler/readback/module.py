@@ -744,7 +744,7 @@ class _Class:
     def _claim(self, node: ast.FunctionDef, claim: str) -> None:
         self._arguments(node, ["release"])
         given = {f"release.given['{a.name}']": a.name for a in self.answers}
-        scope = self._scope({**self.names, **given})
+        scope = self._scope({**self.names, **given, "release": "out"})
         body = without_docstring(node.body)
         holes = match("return _E", body[0]) if len(body) == 1 else None
         if holes is None or claim in self.claims:

@@ -241,10 +241,11 @@ class Expressions:
 
     def _of_records(self, node: ast.Call, at: Span) -> Expr | None:
         """What is asked of the records that were released, here or by a call."""
-        if match("release.count()", node) is not None:
-            return nodes.OutCount(None, span=at)
-        if holes := match("release.count(_S)", node):
-            return nodes.OutCount(text(holes["S"]), span=at)
+        own = self.names.get("release", "")  # known in a claim alone
+        if own and match("release.count()", node) is not None:
+            return nodes.OutCount(None, own, span=at)
+        if own and (holes := match("release.count(_S)", node)):
+            return nodes.OutCount(text(holes["S"]), own, span=at)
         if holes := match("sum(record.tag == _S for record in _X)", node):
             return nodes.OutCount(text(holes["S"]), self._released(holes["X"]), span=at)
         if holes := match("has_tag(_X, _I, _S)", node):
