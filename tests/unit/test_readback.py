@@ -475,6 +475,13 @@ CHANGES = {
             "x=r[0].v": "x=out[0].v",
         },
     ),
+    "a label that only whole numbers have": (
+        SCALED,
+        {
+            'query=("q", i)': 'query=("q", whole(x + eta[i]))',
+            "    resolution,\n": "    resolution,\n    whole,\n",
+        },
+    ),
     "a result for a variable": (
         CALLING,
         {"r_result = r_mechanism": "u = r_mechanism", "r = r_result.records": "r = u.records"},

@@ -380,7 +380,9 @@ class Statements:
         holes = match("(_S, _I)", node)
         if holes is None:
             raise refuse(node, "a list and an index were expected here")
-        self.labels.append(RecordLabel(text(holes["S"]), self.scope.index(holes["I"]), emit, node.lineno))
+        index = self.scope.read(holes["I"])  # where `whole` might raise
+        self.scope.whole.append(index)
+        self.labels.append(RecordLabel(text(holes["S"]), index, emit, node.lineno))
 
     def _estimate(self, node: ast.expr, kind: RecordType) -> None:
         holes = match("(_S, _A, _N)", node)
