@@ -79,7 +79,7 @@ def test_pairs_get_what_is_not_given_and_a_plain_file_brings_no_spec(tmp_path: P
     (found,) = with_arguments([pair], mechanism, {"eps": "1/2"})
     assert found.settings == pair.settings
     assert found.offered == (("Delta", "1"),)
-    with pytest.raises(CommandError, match="no number"):
+    with pytest.raises(CommandError, match="must be a number"):
         with_arguments([pair], mechanism, {"eps": "much"})
     plain = tmp_path / "plain.py"
     plain.write_text("def f(q): return 1\n")
