@@ -108,7 +108,7 @@ class Judge:
             budget = effort if self.search and not called else None
             return accepted or not_shown(mechanism, source, rejected, budget)
         # Of what both runs multiply the kernel may not come to an end in time.
-        early = self.early or (self.search and multiplies(mechanism))
+        early = self.early or multiplies(mechanism)
         tried = Attempt(mechanism, source, effort, early and not called, callees, self.patience)
         shown = tried.shown
         if shown is not None:
