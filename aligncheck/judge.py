@@ -52,7 +52,8 @@ def judge(
 ) -> Verdict:
     """The verdict on a checked mechanism; `deadline` is a `time.monotonic()` value. `explain`: with what
     would pass instead. Without `search` for a violation, what is not verified is UNKNOWN. `early`: a few runs
-    come first, which is faster where one fails, and slower where all is well.
+    come first, which is faster where one fails, and slower where all is well; of what multiplies answers or
+    noise they always do, and what they show is told.
 
     Raises SpecError for contradictory `where` clauses (rule 2), for programs with too many paths, for calls
     of what is not VERIFIED, and for a default that its own clause does not allow.
